@@ -3,7 +3,7 @@ import { findApache, type ApacheRelease } from '../interop/src/apache.ts'
 import { apacheCommand } from '../interop/src/commands.ts'
 import type { ServerKind } from './server-kinds.ts'
 
-/** Apache's server: 3.8 is Debian's package, 3.9 the release itself. Installed where missing. */
+/** Apache's server: 3.8 is Debian's package, 3.9 the official release. Installs it if missing. */
 export async function findApacheServer(
   release: ApacheRelease,
   jvmFlags: readonly string[],
@@ -18,7 +18,10 @@ export async function findApacheServer(
   }
 }
 
-/** Counting the live objects forces a full collection; the last line has their total size. */
+/**
+ * Counting the live objects forces a full collection; the last line of the output is their total
+ * size.
+ */
 function liveHeapMb(pid: number): number | undefined {
   const { status, stdout } = spawnSync('jcmd', [String(pid), 'GC.class_histogram'], {
     encoding: 'utf8',

@@ -10,12 +10,12 @@ import { isMet } from './targets.ts'
 
 const quietLimitMs = 60_000
 
-/** One run of the benchmark: what is measured, where results go, and what went wrong. */
+/** One run of the benchmark: its options, where results go, and its problems. */
 export class Bench {
   readonly options: Options
   readonly kinds: readonly ServerKind[]
   readonly resultsFile: string
-  /** Sentences for the end of the report: each makes the run a failed one. */
+  /** Problems as sentences for the end of the report; each makes the run a failure. */
   readonly problems: string[] = []
   readonly #rows: Row[] = []
 
@@ -41,7 +41,7 @@ export class Bench {
     if (!this.options.keep) cluster.remove()
   }
 
-  /** Every single result, so that a table can be doubted later. */
+  /** Stores every single result, so that a table can be checked later. */
   record(result: object): void {
     const line = { at: new Date().toISOString(), load: loadavg()[0], ...result }
     appendFileSync(this.resultsFile, `${JSON.stringify(line)}\n`)
@@ -69,7 +69,7 @@ export class Bench {
     return { met, missed: withTarget.filter((row) => !met.includes(row)) }
   }
 
-  /** What fails is a problem of the report, and the rest of the run goes on. */
+  /** Runs a step; an error becomes a problem of the report, and the rest of the run continues. */
   async attempt(what: string, act: () => Promise<void>): Promise<void> {
     try {
       await act()
@@ -78,7 +78,7 @@ export class Bench {
     }
   }
 
-  /** Waits until others leave the machine alone, for a bounded time. */
+  /** Waits until other processes leave the machine alone, for a limited time. */
   async quiet(): Promise<void> {
     if (this.options.maxLoad === 0) return
     const deadlineMs = Date.now() + quietLimitMs

@@ -18,12 +18,12 @@ const commonConfig = [
 ]
 
 export interface Startup {
-  /** From the start of the first process until every server has answered a request. */
+  /** The time from the start of the first process until every server has answered a request. */
   readonly servedMs: number
   readonly cpuMs: number
 }
 
-/** One server or an ensemble that is measured. */
+/** A server or an ensemble to measure. */
 export class Cluster {
   readonly kind: ServerKind
   readonly dir: string
@@ -37,7 +37,7 @@ export class Cluster {
     this.ensemble = ensemble
   }
 
-  /** In an empty folder; starts nothing. */
+  /** Prepares an empty folder; starts nothing. */
   static async create(
     kind: ServerKind,
     dir: string,
@@ -63,18 +63,18 @@ export class Cluster {
     return this.ensemble.servers
   }
 
-  /** Where clients connect. */
+  /** The addresses for clients. */
   get hosts(): string {
     if (!this.isSecure) return this.ensemble.connectString
     return this.servers.map(({ host, ports }) => `${host}:${ports.spare}`).join(',')
   }
 
-  /** How zkload reaches the servers. */
+  /** The arguments with which zkload reaches the servers. */
   get loadArgs(): readonly string[] {
     return ['--hosts', this.hosts, ...(this.isSecure ? ['--tls'] : [])]
   }
 
-  /** All processes of all servers, children included. */
+  /** All processes of all servers, including children. */
   get pids(): readonly number[] {
     const roots = this.servers.map(({ pid }) => pid).filter((pid) => pid !== undefined)
     return withDescendants(roots)
@@ -97,19 +97,19 @@ export class Cluster {
     return { servedMs, cpuMs: usageOf(this.pids).cpuS * 1000 }
   }
 
-  /** A run against a server that has died would only wait for it, so it fails at once. */
+  /** Fails at once if a server has died: a run against it would only wait. */
   assertUp(): void {
     if (this.ensemble.running.length < this.servers.length)
       throw new Error(`${this.kind.label} has died: ${this.lastWords()}`)
   }
 
-  /** The end of what the servers logged: their folders are removed with them. */
+  /** The end of the servers' logs, which are deleted with their folders. */
   private lastWords(): string {
     const lines = this.servers.flatMap(({ log }) => log.split('\n').filter(saysSomething))
     return lines.slice(-lastWordsMax).join(' / ') || 'it logged nothing'
   }
 
-  /** Asks the servers to end, and kills what has not ended in time. */
+  /** Asks the servers to stop, and kills those that do not stop in time. */
   stop(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
     return this.ensemble.stop(signal)
   }
@@ -127,12 +127,12 @@ export function hostOf({ host, port }: EnsembleServer): string {
   return `${host}:${port}`
 }
 
-/** Lines of a stack do not. */
+/** Whether a line is a message, not a line of a stack trace. */
 function saysSomething(line: string): boolean {
   return line.trim() !== '' && !/^\s+(at |\.\.\.)/.test(line)
 }
 
-/** What both servers need for a port with TLS; only Apache cares for the factory. */
+/** The settings of a TLS port for both servers; only Apache uses the factory. */
 function secureLines(dir: string, port: number): string[] {
   return [
     `secureClientPort=${port}`,

@@ -35,7 +35,7 @@ async function main(options: Options): Promise<void> {
   console.error(`raw results: ${relative(process.cwd(), bench.resultsFile)}`)
 }
 
-/** What the load generator needs to speak TLS. */
+/** zkload needs OpenSSL's headers to speak TLS. */
 async function ensureTlsHeaders(): Promise<void> {
   if (existsSync('/usr/include/openssl/ssl.h')) return
   const { ok, output } = await installDebian(['libssl-dev'])
@@ -77,7 +77,7 @@ function listScenarios(): void {
   }
 }
 
-// Exiting, rather than dying of the signal, lets the servers be stopped.
+// Exits instead of dying of the signal, so that the servers are stopped.
 process.once('SIGINT', () => process.exit(130))
 process.once('SIGTERM', () => process.exit(143))
 

@@ -5,13 +5,13 @@ import { isSound, runZkload, type LoadResult } from './zkload.ts'
 
 const rssEveryMs = 250
 
-/** A load's result, with what the servers and the rest of the machine used meanwhile. */
+/** The result of a load, with the resources that the servers and the rest of the machine used. */
 export interface Measurement {
   readonly load: LoadResult
   readonly serverUsPerOp: number
   readonly serverCores: number
   readonly peakRssMb: number
-  /** Taken by anything but the servers and zkload: above a tenth or two, run again. */
+  /** Cores used by other processes: above 0.1 or 0.2, repeat the run. */
   readonly otherCores: number
 }
 
@@ -22,7 +22,7 @@ interface Snapshot {
   readonly machine: MachineUsage
 }
 
-/** Runs one load; the window between zkload's marks is what is measured. */
+/** Runs one load; measures the time between zkload's marks. */
 export async function measure(
   bench: Bench,
   cluster: Cluster,

@@ -12,7 +12,7 @@ export interface Options {
   readonly jvm: readonly string[]
   /** Lines added to every server's zoo.cfg. */
   readonly config: readonly string[]
-  /** Clients connect by TLS. */
+  /** Whether clients connect by TLS. */
   readonly tls: boolean
   readonly topologies: readonly Topology[]
   readonly scenarios: readonly string[]
@@ -76,7 +76,7 @@ const flags = {
   help: { type: 'boolean', short: 'h', default: false },
 } as const
 
-/** What the command line asks for; throws a sentence when it cannot be understood. */
+/** Parses the command line; throws a sentence if it is wrong. */
 export function parseOptions(args: readonly string[]): Options | 'help' | 'list' {
   const { values } = parseArgs({ args: [...args], options: flags })
   if (values.help) return 'help'

@@ -1,6 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
 
-/** Clock ticks a second in /proc: 100 on every Linux (`getconf CLK_TCK`), whatever its kernel HZ. */
+/**
+ * Clock ticks per second in /proc: 100 on every Linux (`getconf CLK_TCK`), whatever the kernel's
+ * HZ.
+ */
 const ticksPerS = 100
 
 export interface Usage {
@@ -11,11 +14,11 @@ export interface Usage {
 
 export interface MachineUsage {
   readonly busyS: number
-  /** Time the hypervisor gave to others. */
+  /** Time that the hypervisor gave to other machines. */
   readonly stealS: number
 }
 
-/** The fields after the command's name, which may itself hold spaces and brackets. */
+/** The fields after the command name, which may contain spaces and brackets. */
 export function statFields(stat: string): readonly string[] {
   return stat
     .slice(stat.lastIndexOf(')') + 2)
@@ -31,7 +34,7 @@ function read(file: string): string | undefined {
   }
 }
 
-/** The processes and all that descend from them: a server may be a launcher and its child. */
+/** These processes and all their descendants: a server may be a launcher and its child. */
 export function withDescendants(roots: readonly number[]): readonly number[] {
   const children = new Map<number, number[]>()
   for (const name of readdirSync('/proc')) {
@@ -50,7 +53,7 @@ export function withDescendants(roots: readonly number[]): readonly number[] {
   return found
 }
 
-/** What the processes have used, all together. */
+/** The resources used by all these processes together. */
 export function usageOf(pids: readonly number[]): Usage {
   let cpuS = 0
   let rssMb = 0
@@ -65,7 +68,7 @@ export function usageOf(pids: readonly number[]): Usage {
   return { cpuS, rssMb }
 }
 
-/** What the whole machine has used: tells how much of it others took during a run. */
+/** The resources used by the whole machine: shows how much other processes took during a run. */
 export function machineUsage(): MachineUsage {
   const line = (read('stat') ?? '').split('\n')[0] ?? ''
   const ticks = line.trim().split(/\s+/).slice(1).map(Number)

@@ -1,14 +1,14 @@
 import type { LoadResult } from './zkload.ts'
 import { atLeast, atMost, type Target } from './targets.ts'
 
-/** One load, and the one figure of its result that is compared. */
+/** One load, and the one figure of its result to compare. */
 export interface Scenario {
   readonly mode: 'throughput' | 'latency' | 'watch' | 'sessions'
-  /** Arguments of zkload. A scenario that says no `--duration` gets the one of the command line. */
+  /** Arguments of zkload. Without `--duration` a scenario uses the one of the command line. */
   readonly load: string
   readonly unit: string
   readonly figure: (result: LoadResult) => number | undefined
-  /** For one server alone. */
+  /** For a single server. */
   readonly target?: Target
   /** For an ensemble of three. */
   readonly ensembleTarget?: Target
@@ -120,11 +120,11 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
     load: `${open5000} --parallel 40 --duration 5`,
     target: atLeast(1.2),
   },
-  // More handshakes at once than Apache's listen backlog of 50: what a reconnect storm meets.
+  // More simultaneous handshakes than Apache's listen backlog of 50, as in a reconnect storm.
   'sessions-storm': { ...sessions, load: `${open5000} --parallel 1000 --duration 2` },
 }
 
-/** The acceptance list: every scenario that has a target. */
+/** The default list: every scenario that has a target. */
 export const defaultScenarios: readonly string[] = Object.keys(scenarios).filter(
   (name) => scenarios[name]?.target !== undefined,
 )

@@ -3,17 +3,17 @@ import { findApacheServer } from './apache.ts'
 import type { Options } from './options.ts'
 import { findZabra } from './zabra.ts'
 
-/** A server that can be measured. */
+/** A kind of server to measure. */
 export interface ServerKind {
   /** Its name in the tables. */
   readonly label: string
   readonly version: string
   readonly command: ServerCommand
-  /** What is alive after a full collection, where the runtime can be asked for it. */
+  /** The live bytes after a full collection, if the runtime can tell. */
   liveHeapMb(pid: number): number | undefined
 }
 
-/** Finds what was asked for, by name; the same name twice measures how far equal servers differ. */
+/** Finds servers by name; the same name twice measures how far equal servers differ. */
 export async function findServers(options: Options): Promise<readonly ServerKind[]> {
   const kinds: ServerKind[] = []
   for (const name of options.servers) {

@@ -1,4 +1,4 @@
-/** The median of the finite values; NaN when there is none. */
+/** The median of the finite values; NaN if there are none. */
 export function median(values: readonly number[]): number {
   const sorted = values.filter(Number.isFinite).toSorted((a, b) => a - b)
   const low = sorted[(sorted.length - 1) >> 1]
@@ -6,7 +6,7 @@ export function median(values: readonly number[]): number {
   return low === undefined || high === undefined ? NaN : (low + high) / 2
 }
 
-/** Three digits that matter, and none that do not. */
+/** Formats a number with three significant digits. */
 export function formatNumber(value: number): string {
   if (!Number.isFinite(value)) return '-'
   const size = Math.abs(value)

@@ -1,7 +1,7 @@
 import { formatNumber, median } from './statistics.ts'
 import { describeTarget, isMet, type Target } from './targets.ts'
 
-/** One line of a table: the rounds of every server, by label. */
+/** One row of a table: the rounds of every server, by label. */
 export interface Row {
   readonly name: string
   readonly unit: string
@@ -9,7 +9,7 @@ export interface Row {
   readonly target?: Target
 }
 
-/** A row being filled while rounds run. */
+/** A row that is filled while rounds run. */
 export class Series implements Row {
   readonly name: string
   readonly unit: string
@@ -34,12 +34,12 @@ export class Series implements Row {
 }
 
 export interface TableStyle {
-  /** The first label is what the others are compared with. */
+  /** The first label is the one that the others are compared with. */
   readonly labels: readonly string[]
   readonly showTargets: boolean
 }
 
-/** A Markdown table: median and spread of each server, ratios, and targets if they are asked for. */
+/** A Markdown table: median and spread of each server, ratios, and optionally targets. */
 export function renderTable(
   title: string,
   rows: readonly Row[],
@@ -69,7 +69,7 @@ function targetCells(row: Row, base: string, compared: string | undefined): read
   return [describeTarget(row.target), isMet(row.target, ratio) ? 'yes' : '**no**']
 }
 
-/** A round without a figure shows, so that a failed one cannot hide behind the median of the rest. */
+/** Shows a round without a figure, so that the median of the rest does not hide a failure. */
 export function cell(values: readonly number[]): string {
   const finite = values.filter(Number.isFinite)
   const missing = values.length - finite.length

@@ -1,4 +1,4 @@
-/** What a ratio of zabra to Apache has to reach. */
+/** The ratio of zabra to Apache that is required. */
 export interface Target {
   readonly bound: 'atLeast' | 'atMost'
   readonly ratio: number
@@ -7,7 +7,7 @@ export interface Target {
 export const atLeast = (ratio: number): Target => ({ bound: 'atLeast', ratio })
 export const atMost = (ratio: number): Target => ({ bound: 'atMost', ratio })
 
-/** A ratio that could not be measured (NaN) meets nothing. */
+/** A ratio that could not be measured (NaN) does not meet the target. */
 export function isMet({ bound, ratio }: Target, measured: number): boolean {
   return bound === 'atLeast' ? measured >= ratio : measured <= ratio
 }
@@ -16,7 +16,7 @@ export function describeTarget({ bound, ratio }: Target): string {
   return `${bound === 'atLeast' ? '>=' : '<='} ${ratio}`
 }
 
-/** Targets of what is not one scenario of its own. */
+/** Targets of figures that are not a scenario. */
 export const peakRssTargets = { standalone: atMost(0.35), ensemble: atMost(0.4) } as const
 export const filledRssTarget = atMost(0.5)
 export const restartTarget = atMost(0.5)

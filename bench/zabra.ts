@@ -11,7 +11,8 @@ export function findZabra(): ServerKind {
     label: 'zabra',
     version: `zabra ${version} on Node ${process.versions.node}`,
     command: zabraCommand(),
-    // Node tells its live heap only to an inspector, and opening one would change what is measured.
+    // Node reports its live heap only to an inspector, and opening one would change the
+    // measurement.
     liveHeapMb: () => undefined,
   }
 }

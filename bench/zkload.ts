@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 
 const source = fileURLToPath(new URL('zkload.c', import.meta.url))
-/** One without and one with TLS, which needs OpenSSL's headers. */
+/** The binary with or without TLS; TLS needs OpenSSL's headers. */
 const binaryOf = (withTls: boolean): string =>
   fileURLToPath(new URL(withTls ? 'zkload-tls' : 'zkload', import.meta.url))
 
@@ -16,9 +16,9 @@ export interface Percentiles {
   readonly max: number
 }
 
-/** The JSON line of zkload, spelled as it prints it; which figures there are depends on the mode. */
+/** The JSON output of zkload; the fields depend on the mode. */
 export interface LoadResult {
-  /** Wrong or missing replies, of any kind: a figure with errors is void. */
+  /** Wrong or missing replies of any kind: figures with errors are invalid. */
   readonly errors: number
   readonly failed?: string
   readonly first_problem?: string
@@ -37,7 +37,7 @@ export interface LoadResult {
   readonly write_us?: Percentiles
   readonly delay_us?: Percentiles
   readonly open_us?: Percentiles
-  /** Mode probe: when the first request was answered. */
+  /** Mode probe: the time of the first answered request. */
   readonly ok?: number
   readonly served_epoch_ms?: number
   /** Mode failover. */
@@ -49,14 +49,14 @@ export interface LoadResult {
 }
 
 export interface LoadHooks {
-  /** Called as the measured window opens and closes, with zkload's own pid. */
+  /** Called when the measured window opens and closes, with zkload's pid. */
   readonly onMark?: (mark: 'begin' | 'end', pid: number) => void
   readonly signal?: AbortSignal
-  /** After so many seconds zkload is taken for stuck, and killed. */
+  /** After this many seconds zkload is considered stuck, and killed. */
   readonly limitS?: number
 }
 
-/** Compiles the generator when it is missing or older than its source. */
+/** Compiles the generator if it is missing or older than its source. */
 export function buildZkload(withTls = false): void {
   const binary = binaryOf(withTls)
   if (existsSync(binary) && statSync(binary).mtimeMs >= statSync(source).mtimeMs) return
@@ -77,7 +77,7 @@ export function buildZkload(withTls = false): void {
   throw new Error(`${compiler} could not compile ${source}${hint}`)
 }
 
-/** Runs zkload to its end. A run that prints no result is a result with `failed` set. */
+/** Runs zkload to its end. If it prints no result, the result has `failed` set. */
 export async function runZkload(
   args: readonly string[],
   { onMark, signal, limitS = 1000 }: LoadHooks = {},
@@ -106,7 +106,7 @@ export async function runZkload(
   return parseResult(output) ?? nothing
 }
 
-/** What zkload printed, or undefined when it died before printing. */
+/** The output of zkload; undefined if it died before printing. */
 export function parseResult(output: string): LoadResult | undefined {
   try {
     const value: unknown = JSON.parse(output)
@@ -120,7 +120,7 @@ function isResult(value: unknown): value is LoadResult {
   return typeof value === 'object' && value !== null && 'errors' in value
 }
 
-/** True when the figures may be used: all that was asked was answered, and rightly. */
+/** Whether the figures are valid: all requests were answered correctly. */
 export function isSound({ errors, failed, conn_failures, conns, opened }: LoadResult): boolean {
   if (errors > 0 || failed !== undefined || (conn_failures ?? 0) > 0) return false
   return opened === undefined || opened === conns

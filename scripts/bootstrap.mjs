@@ -1,5 +1,5 @@
-// Makes a fresh clone ready to run: installs when something is missing, builds what changed.
-// Plain JavaScript, because it runs before anything is installed.
+// Makes a fresh clone ready to run: installs if something is missing, and builds what changed. It
+// is plain JavaScript, because it runs before anything is installed.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -20,7 +20,7 @@ function run(what, command, args) {
   }
 }
 
-/** Two commands that start at once in a fresh clone must not install over each other. */
+/** Two commands that start at once in a fresh clone must not install at the same time. */
 const turn = join(root, '.zabra-bootstrap')
 
 function takeTurn() {
@@ -47,7 +47,7 @@ function leaveTurn() {
   rmSync(turn, { force: true })
 }
 
-/** False if the process that had the turn was killed. A file that is still empty counts as held. */
+/** False if the process that created the file was killed. An empty file counts as held. */
 function isHeld() {
   try {
     process.kill(Number(readFileSync(turn, 'utf8')), 0)
@@ -60,7 +60,7 @@ function isHeld() {
 takeTurn()
 const wanted = readFileSync(lock, 'utf8')
 if (!existsSync(stamp) || readFileSync(stamp, 'utf8') !== wanted) {
-  // Exactly what the lock file says, and no package may run a script of its own.
+  // Installs exactly the lock file, and lets no package run scripts.
   run('installing', 'npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'])
   writeFileSync(stamp, wanted)
 }

@@ -1,14 +1,17 @@
-// Where the bundle of the command is. CommonJS, because bin/zabra loads this file at each start.
+// Finds the bundle of the command. It is CommonJS, because bin/zabra loads this file at each start.
 const { statSync } = require('node:fs')
 const path = require('node:path')
 
 const inPackages = (file) => path.join(__dirname, '..', 'packages', file)
 const sources = ['protocol', 'core', 'client', 'recipes', 'server', 'cli']
 
-/** As deep as the modules it is made of: they find their package.json from where they are. */
+/**
+ * As deep as the modules it is made of, because they find their package.json relative to
+ * themselves.
+ */
 const bundle = inPackages('cli/dist/bundle/zabra.js')
 
-/** Whether nothing was compiled since. */
+/** Whether nothing was compiled after the bundle. */
 function isFresh() {
   const madeMs = modifiedMs(bundle)
   const made = sources.map((name) => `${name}/tsconfig.tsbuildinfo`)

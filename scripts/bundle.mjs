@@ -1,6 +1,6 @@
-// Bundles the zabra command: loading some two hundred files costs a third of a server's start. Each
-// command is a file of its own, loaded when it is used, so that `zabra get` never loads the server.
-// The files are CommonJS, which Node loads in half the time of modules.
+// Bundles the zabra command: loading some two hundred files takes a third of a server's start. Each
+// command is a separate file, loaded when it is used, so that `zabra get` never loads the server.
+// The files are CommonJS, which Node loads in half the time of ES modules.
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -9,8 +9,8 @@ import bundleFile from './bundle-file.cjs'
 const { bundle, isFresh } = bundleFile
 
 /**
- * What the client takes of modules of Node that are slow to load and seldom needed: five milliseconds
- * of a one-shot. In the bundle they are loaded when they are called.
+ * Functions of Node modules that are slow to load and rarely needed: they cost five milliseconds of
+ * a one-shot command. In the bundle they are loaded when they are called.
  */
 const loadedWhenCalled = {
   'node:tls': ['connect'],
@@ -18,7 +18,7 @@ const loadedWhenCalled = {
   'node:worker_threads': ['Worker'],
 }
 
-/** A module with functions that load the real one. */
+/** A module whose functions load the real module. */
 function lazyModule(name) {
   const functions = loadedWhenCalled[name].map(
     (one) => `export function ${one}(...args) {
@@ -52,7 +52,7 @@ if (!isFresh()) {
     bundle: true,
     splitting: true,
     platform: 'node',
-    // For Node this package offers CommonJS only, which a bundle of modules cannot load.
+    // For Node this package provides CommonJS only, which a bundle of ES modules cannot load.
     alias: {
       yaml: fileURLToPath(new URL('../node_modules/yaml/browser/index.js', import.meta.url)),
     },
@@ -60,7 +60,8 @@ if (!isFresh()) {
     plugins: [lazyBuiltins],
     logLevel: 'warning',
   })
-  // esbuild splits modules only. The bundle's entry is converted last: its date says that all is done.
+  // esbuild can only split ES modules. The entry is converted last, so its date shows that all is
+  // done.
   const files = readdirSync(folder).filter((file) => file.endsWith('.js'))
   const entry = basename(bundle)
   for (const file of [...files.filter((name) => name !== entry), entry]) {

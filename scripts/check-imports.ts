@@ -1,6 +1,6 @@
-// Imports point one way: between packages, and between the folders of a package that has layers.
-// Pure packages do not import Node. This program fails when an import breaks one of these rules,
-// and prints the graph of folders. It fails, too, where a machine waits for something.
+// Checks that imports point one way: between packages, and between the folders of a package that
+// has layers. Pure packages must not import Node modules, and state machines must not wait for
+// anything. Fails if a rule is broken, and prints the graph of folders.
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -16,7 +16,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   server: ['node', '@zabra/protocol', '@zabra/core', '@zabra/console'],
   console: ['preact', 'preact/hooks', '@preact/signals'],
   cli: ['node', '@zabra/protocol', '@zabra/client', '@zabra/recipes'],
-  testing: ['node', '@zabra/client', '@zabra/client/internal', '@zabra/server'],
+  testing: ['node', '@zabra/client', '@zabra/client/internal', '@zabra/server', '@zabra/simulator'],
   simulator: [
     '@zabra/protocol',
     '@zabra/core',
@@ -27,9 +27,9 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
 }
 
 /**
- * What lies in a folder, lowest first: a file imports from its own folder and from those before it,
- * types included. A name with an extension is one file; `.` is all other files that lie directly in
- * the folder.
+ * The layers of a folder, lowest first: a file imports from its own layer and from those before it,
+ * types included. A name with an extension is one file; `.` is all other files directly in the
+ * folder.
  */
 const layers: Readonly<Record<string, readonly string[]>> = {
   'core/src': [
@@ -63,21 +63,21 @@ const layers: Readonly<Record<string, readonly string[]>> = {
   'recipes/src': ['waiting', 'nodes', 'live', 'holding', 'turns', 'items', '.', 'adapters'],
 }
 
-/** Imports that point against the layers, each with its reason. */
+/** Imports that are allowed to point upward, each with its reason. */
 const exceptions: Readonly<Record<string, string>> = {
   'core/src/state/database.ts -> core/src/operations/index.ts':
     'the database applies transactions; operations know the database only as a type',
 }
 
 /**
- * Folders of state machines: they take inputs and say what follows, and wait for nothing. Their
- * drivers are elsewhere.
+ * Folders of state machines: they take inputs, return results, and wait for nothing. Their drivers
+ * are elsewhere.
  */
 const machines: readonly string[] = ['packages/core/src/consensus/']
 
 const waitingPattern = /\b(?:async|await|Promise|Deferred)\b|\.(?:then|catch|finally)\(/
 
-/** A simulation has no socket, file or clock; the programs that start simulations do. */
+/** A simulation has no socket, file or clock; the programs that start simulations have. */
 const mayUseNode: ReadonlySet<string> = new Set([
   'packages/simulator/src/main.ts',
   'packages/simulator/src/sweep.ts',
@@ -87,10 +87,13 @@ const mayUseNode: ReadonlySet<string> = new Set([
   'packages/simulator/src/mutants/main.ts',
 ])
 
-/** The part of the client that meets Node; the rest knows only its host. */
+/** The part of the client that uses Node; the rest knows only its host. */
 const clientOnNode = ['packages/client/src/transport/', 'packages/client/src/node-host/']
 
-/** Files that may load more than the rest of their package: most commands need no server, nor YAML. */
+/**
+ * Files that may import more than the rest of their package: most commands need neither server nor
+ * YAML.
+ */
 const alsoIn: Readonly<Record<string, readonly string[]>> = {
   'packages/cli/src/backup/directory-source.ts': ['@zabra/core', '@zabra/server'],
   'packages/cli/src/backup/record-collector.ts': ['@zabra/core'],
@@ -124,6 +127,7 @@ const alsoInTestsOf: Readonly<Record<string, readonly string[]>> = {
   client: ['@zabra/server', 'esbuild'],
   recipes: ['@zabra/client', '@zabra/server', 'esbuild'],
   cli: ['@zabra/server'],
+  testing: ['@zabra/recipes'],
   server: ['ajv/dist/2020.js'],
 }
 
@@ -131,7 +135,7 @@ const importPattern = /(?:^|\n)\s*(?:import|export)\b[^'"]*?from\s*'([^']+)'|imp
 
 const problems: string[] = []
 const used = new Set<string>()
-/** How many imports lead from one layer of a folder to another. */
+/** The number of imports from one layer of a folder to another. */
 const arrows = new Map<string, number>()
 let files = 0
 
@@ -154,7 +158,7 @@ for (const name of readdirSync(join(root, 'packages'))) {
       if (target.startsWith('.')) {
         const reached = join(dirname(file), target)
         const inside = !relative(directory, reached).startsWith('..')
-        // Tests share what supports them.
+        // Tests may share support files.
         const isShared = isTest && target.includes('/test/support/')
         if (!inside && !isShared) problems.push(`${where} reaches out of its package: ${target}`)
         else if (!isTest) checkLayers(where, slashed(relative(root, reached)))
@@ -172,6 +176,7 @@ for (const exception of Object.keys(exceptions)) {
 }
 
 checkPublicFiles('packages/recipes/src')
+checkPublished('simulator')
 
 for (const [folder, order] of Object.entries(layers)) printGraph(folder, order)
 for (const problem of problems) console.error(problem)
@@ -185,7 +190,7 @@ function checkMachine(where: string, text: string): void {
   if (match !== null) problems.push(`${where} is part of a machine, and has "${match[0]}"`)
 }
 
-/** Counts an import between two layers of a folder, and complains when it points upward. */
+/** Counts an import between two layers of a folder, and reports it if it points upward. */
 function checkLayers(from: string, to: string): void {
   const folder = commonFolder(from, to)
   const order = layers[folder.replace('packages/', '')]
@@ -203,7 +208,7 @@ function checkLayers(from: string, to: string): void {
   else used.add(exception)
 }
 
-/** The folder that two files share, and nothing below it. */
+/** The deepest folder that contains both files. */
 function commonFolder(a: string, b: string): string {
   const [left, right] = [a.split('/').slice(0, -1), b.split('/').slice(0, -1)]
   const length = left.findIndex((name, i) => name !== right[i])
@@ -216,13 +221,36 @@ function layerOf(order: readonly string[], folder: string, path: string): string
   return below.length > 0 || order.includes(name) ? name : '.'
 }
 
-/** What lies directly in the folder is public: `index.ts` exports from each file. */
+/** The files directly in the folder are public: `index.ts` must export from each. */
 function checkPublicFiles(folder: string): void {
   const index = readFileSync(join(root, folder, 'index.ts'), 'utf8')
   for (const file of readdirSync(join(root, folder))) {
     if (!file.endsWith('.ts') || file.endsWith('.test.ts') || file === 'index.ts') continue
     if (!index.includes(`from './${file}'`)) problems.push(`${folder}/${file} is not in index.ts`)
   }
+}
+
+/** Of a package that is published in part: what is published imports nothing that is not. */
+function checkPublished(name: string): void {
+  const source = join(root, 'packages', name)
+  const manifest = JSON.parse(readFileSync(join(source, 'package.json'), 'utf8')) as {
+    readonly files: readonly string[]
+  }
+  const reached = new Set<string>()
+  const visit = (file: string): void => {
+    const path = slashed(relative(source, file))
+    if (reached.has(path)) return
+    reached.add(path)
+    if (!manifest.files.some((one) => path === one || path.startsWith(`${one}/`)))
+      problems.push(`packages/${name}/${path} is imported by what is published, and is not`)
+    for (const match of readFileSync(file, 'utf8').matchAll(importPattern)) {
+      const target = match[1] ?? match[2] ?? ''
+      if (target.startsWith('.')) visit(join(dirname(file), target))
+      else if (target === '@zabra/recipes')
+        problems.push(`packages/${name}/${path} is published, and may not import ${target}`)
+    }
+  }
+  visit(join(source, 'src', 'index.ts'))
 }
 
 function printGraph(folder: string, order: readonly string[]): void {

@@ -1,5 +1,5 @@
-// Links the packages of this repository that node_modules does not have yet: after a merge that adds
-// a package, tests and the compiler find it without an installation.
+// Links the packages of this repository that are missing in node_modules: after a merge that adds a
+// package, tests and the compiler find it without an installation.
 import { existsSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'

@@ -1,4 +1,4 @@
-/** What this project needs to know of package-lock.json, in its third version. */
+/** The parts of package-lock.json, version 3, that this project checks. */
 export interface LockFile {
   readonly packages: Readonly<Record<string, LockedPackage>>
 }
@@ -7,7 +7,7 @@ export interface LockedPackage {
   readonly version?: string
   readonly resolved?: string
   readonly integrity?: string
-  /** A workspace: its files are in this repository. */
+  /** Whether it is a workspace, whose files are in this repository. */
   readonly link?: boolean
   readonly optionalDependencies?: Readonly<Record<string, string>>
 }

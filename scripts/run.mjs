@@ -18,7 +18,7 @@ const child = spawn(
   ['--conditions=@zabra/source', '--import', 'tsx', join(root, file), ...args],
   { stdio: 'inherit' },
 )
-// A signal to this process group reaches the child by itself; one sent to this process does not.
+// A signal to the process group reaches the child by itself; one to this process must be passed on.
 for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
 process.on('SIGINT', () => {})
 child.on('exit', (code, signal) => {

@@ -1,4 +1,4 @@
-/** What the built site must hold: no link leads nowhere, and nothing is loaded from another host. */
+/** Checks the built site: every link works, and nothing is loaded from another host. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, posix, relative, sep } from 'node:path'
 
@@ -7,7 +7,7 @@ interface Page {
   readonly ids: ReadonlySet<string>
 }
 
-/** Problems of the site in `folder`, served below `base`. */
+/** The problems of the site in `folder`, served below `base`. */
 export function siteProblems(folder: string, base: string): string[] {
   const files = filesBelow(folder)
   const known = new Set(files)
@@ -63,7 +63,7 @@ function linkProblem(file: string, address: string, site: Site): string | undefi
   return `${address}: the page has no such heading`
 }
 
-/** An address as a path in the folder of the site. */
+/** The path in the site's folder for an address. */
 function pathOf(file: string, address: string, base: string): string {
   const plain = decodeURI(address.replace(/[?#].*$/, ''))
   if (!plain.startsWith('/')) return posix.join(posix.dirname(file), plain)

@@ -1,4 +1,6 @@
-/** Links of Markdown as GitHub follows them: relative to the file, anchors made of headings. */
+/**
+ * Links of Markdown as GitHub resolves them: relative to the file, with anchors made of headings.
+ */
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join, posix } from 'node:path'
 
@@ -8,7 +10,7 @@ export interface MarkdownLink {
   readonly line: number
 }
 
-/** The anchor that GitHub gives a heading; `seen` counts how often each came before. */
+/** The anchor that GitHub gives a heading; `seen` counts earlier headings with the same anchor. */
 export function anchorOf(heading: string, seen = new Map<string, number>()): string {
   const plain = slugify(textOf(heading))
   const times = seen.get(plain) ?? 0
@@ -24,12 +26,12 @@ export function slugify(text: string): string {
     .replaceAll(' ', '-')
 }
 
-/** A heading as it is read: links are their text, and marks are gone. */
+/** The visible text of a heading: links become their text, and markup is removed. */
 function textOf(heading: string): string {
   return heading.replaceAll(/!?\[([^\]]*)\]\([^)]*\)/g, '$1').replaceAll(/[*`]|<[^>]*>/g, '')
 }
 
-/** The same number of lines, without code and comments. */
+/** The prose, with the same number of lines: code and comments are blank. */
 function proseOf(markdown: string): string {
   const blank = (text: string): string => text.replaceAll(/[^\n]/g, '')
   return markdown
@@ -65,14 +67,14 @@ export function linksOf(markdown: string): MarkdownLink[] {
 
 export const isExternal = (target: string): boolean => /^[a-z][a-z0-9+.-]*:|^\/\//i.test(target)
 
-/** A relative link as a path in the repository, and what is behind its `#`. */
+/** A relative link as a path in the repository, and its part after `#`. */
 export function resolve(file: string, target: string): { path: string; anchor: string } {
   const [path = '', anchor = ''] = target.split('#')
   const resolved = path === '' ? file : posix.join(posix.dirname(file), decodeURI(path))
   return { path: resolved.replace(/\/$/, ''), anchor: decodeURIComponent(anchor) }
 }
 
-/** Links that lead nowhere, each as a line that names its place. */
+/** Dead links, each as a line that says where it is. */
 export function deadLinks(root: string, files: readonly string[]): string[] {
   const anchors = new Map<string, Set<string>>()
   const anchorsIn = (path: string): Set<string> => {
@@ -89,7 +91,7 @@ export function deadLinks(root: string, files: readonly string[]): string[] {
       if (!existsSync(join(root, path))) return [`${place}: there is no ${path}`]
       if (anchor === '') return []
       const document = statSync(join(root, path)).isDirectory() ? `${path}/README.md` : path
-      // Lines of a source file: GitHub shows them, and they are not checked.
+      // Line numbers of a source file, which GitHub shows, are not checked.
       if (!document.endsWith('.md')) return []
       if (!existsSync(join(root, document))) return [`${place}: there is no ${document}`]
       return anchorsIn(document).has(anchor) ? [] : [`${place}: ${document} has no such heading`]

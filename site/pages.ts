@@ -1,5 +1,5 @@
 /**
- * The pages of the site and their order. A new document that no section names yet is listed under
+ * The pages of the site and their order. A new document that no section names is listed under
  * "More", so it cannot be forgotten.
  */
 import { readdirSync } from 'node:fs'
@@ -8,12 +8,12 @@ import { fileURLToPath } from 'node:url'
 
 export interface Section {
   readonly title: string
-  /** Which of the links at the top of each page leads here, if any. */
+  /** The link at the top of each page that leads here, if any. */
   readonly top?: string
   readonly pages: readonly (readonly [file: string, title?: string])[]
 }
 
-/** Files are paths in the repository. A page without a title here has the one of its first heading. */
+/** Files are paths in the repository. The default title of a page is its first heading. */
 const named: readonly Section[] = [
   {
     title: 'Learn',
@@ -37,6 +37,7 @@ const named: readonly Section[] = [
       ['docs/shutting-down.md'],
       ['docs/logging-and-tracing.md'],
       ['docs/testing.md'],
+      ['docs/finding-a-race.md'],
       ['docs/embedding.md', 'A server inside your program'],
       ['docs/coming-from-node-zookeeper-client.md'],
       ['docs/coming-from-redlock.md'],
@@ -143,7 +144,7 @@ const home = 'site/index.md'
 /** Folders without documents of this project. */
 const elsewhere = /^(?:\..*|node_modules|dist|data|work)$/
 
-/** All documents of the repository, by their paths in it. */
+/** All documents of the repository, as paths relative to its root. */
 function documents(folder = ''): string[] {
   const root = dirname(dirname(fileURLToPath(import.meta.url)))
   return readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
@@ -173,10 +174,13 @@ export const sections: readonly Section[] = [
 /** Every file that becomes a page. */
 export const pageFiles: ReadonlySet<string> = new Set([...listed, ...unlisted])
 
-/** Documents of the repository that are no page of the site. */
+/** Documents of the repository that are not pages of the site. */
 export const otherFiles: readonly string[] = documents().filter((file) => !isPage(file))
 
-/** Where a file is on the site, as a path that ends in `.md`: `docs/recipes/README.md` is `recipes/index.md`. */
+/**
+ * The location of a file on the site, as a path that ends in `.md`: `docs/recipes/README.md`
+ * becomes `recipes/index.md`.
+ */
 export function routeOf(file: string): string {
   if (file === home) return 'index.md'
   if (file === 'docs/README.md') return 'documentation.md'

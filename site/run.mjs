@@ -1,6 +1,6 @@
-// Builds, serves or previews the documentation site: `node site/run.mjs build|dev|preview`.
-// The site has dependencies and a lock file of its own, so that nothing else needs them; they are
-// installed here when they are missing.
+// Builds, serves or previews the documentation site: `node site/run.mjs build|dev|preview`. The
+// site has its own dependencies and lock file, so that nothing else needs them; they are installed
+// here if they are missing.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'

@@ -11,12 +11,12 @@ import { Player } from './player.ts'
 
 const dataBytes = 100
 /**
- * The disk would be most of what a write takes, for all alike; and snapshots of all that was
- * created come the more often the quicker a client is.
+ * Without these settings the disk would dominate the cost of a write for all clients, and a faster
+ * client would cause snapshots more often.
  */
 const withoutDisk = ['forceSync=no', 'snapCount=1000000000']
 
-/** One server, and a client of our own that prepares and changes what the others read and watch. */
+/** One server, and a client of our own that creates and changes what the others read and watch. */
 export class Arena implements AsyncDisposable {
   readonly hand: Client
   readonly #cluster: Cluster
@@ -38,7 +38,7 @@ export class Arena implements AsyncDisposable {
     return this.#cluster.kind.version
   }
 
-  /** Each client has a tree of its own. */
+  /** Each client has its own tree. */
   async enter(contestant: Contestant): Promise<Player> {
     const root = `/bench-${contestant.name}`
     if ((await this.hand.exists(root)) === undefined) {
@@ -48,7 +48,7 @@ export class Arena implements AsyncDisposable {
     return Player.start(contestant, this.#cluster.hosts, root)
   }
 
-  /** As the server counts them. */
+  /** The number of requests that the server has counted. */
   async requestsReceived(): Promise<number> {
     const [host = '', port] = this.#cluster.hosts.split(':')
     const answer = await askFourLetters(host, Number(port), 'srvr')

@@ -1,6 +1,7 @@
-/** The clients that are measured, and how each is brought onto this machine. */
+/** The clients to measure, and how each is installed. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { curatorJars, version as curatorVersion } from '../../interop/clients/curator/prepare.ts'
 import { compile } from '../../interop/clients/java/prepare.ts'
 import { kazooVersion, pythonWithKazoo } from '../../interop/clients/kazoo/prepare.ts'
 import {
@@ -14,7 +15,7 @@ export interface Contestant {
   readonly ok: true
   readonly name: string
   readonly version: string
-  /** A player, see `players/play.mjs`; it takes an address and a path. */
+  /** A player, see `players/play.mjs`; takes an address and a path as arguments. */
   readonly command: readonly string[]
 }
 
@@ -26,38 +27,40 @@ export interface Missing {
 
 const players = join(import.meta.dirname, 'players')
 
-/** Ours first; `socket` is no client, and has no watches. */
+/** Ours comes first; `socket` is not a client, and has no watches. */
 export const contestantNames = [
   'zabra',
   'node-zookeeper-client',
   'zookeeper',
   'java',
+  'curator',
   'kazoo',
   'socket',
 ] as const
 export type ContestantName = (typeof contestantNames)[number]
 
-/** Those that a Node program could use instead of ours. */
+/** The clients that a Node program could use instead of ours. */
 export const npmNames: readonly ContestantName[] = ['node-zookeeper-client', 'zookeeper']
 
 export function prepareContestant(name: ContestantName): Promise<Contestant | Missing> {
   if (name === 'zabra') return Promise.resolve(ours())
   if (name === 'socket') return Promise.resolve(bareSocket())
   if (name === 'java') return fromJava()
+  if (name === 'curator') return fromCurator()
   if (name === 'kazoo') return fromPython()
   return fromNpm(name)
 }
 
 const node = [process.execPath, '--expose-gc']
 
-/** As it is published: compiled, not from the sources. */
+/** The client as published: compiled, not from the sources. */
 function ours(): Contestant {
   const manifest = join(import.meta.dirname, '..', '..', 'packages', 'client', 'package.json')
   const version = /"version": "([^"]+)"/.exec(readFileSync(manifest, 'utf8'))?.[1] ?? ''
   return { ok: true, name: 'zabra', version, command: [...node, join(players, 'zabra.mjs')] }
 }
 
-/** About what a round trip costs before any client does anything. */
+/** About the cost of a round trip without any client. */
 function bareSocket(): Contestant {
   const command = [...node, join(players, 'socket.mjs')]
   return { ok: true, name: 'socket', version: 'no client, its replies are only counted', command }
@@ -74,12 +77,27 @@ async function fromJava(): Promise<Contestant | Missing> {
   const name = 'java'
   const apache = await findApache('3.9')
   if (!apache.ok) return { ok: false, name, reason: apache.reason }
-  const classes = await compile('bench-clients', ['Player'], apache.classPath, players)
+  return javaPlayer(name, apache.version, 'ZooKeeperPlayer', apache.classPath)
+}
+
+async function fromCurator(): Promise<Contestant | Missing> {
+  const name = 'curator'
+  const found = await curatorJars()
+  if (!found.ok) return { ok: false, name, reason: found.reason }
+  return javaPlayer(name, curatorVersion, 'CuratorPlayer', found.classPath)
+}
+
+async function javaPlayer(
+  name: string,
+  version: string,
+  main: string,
+  classPath: string,
+): Promise<Contestant | Missing> {
+  const classes = await compile(`bench-${name}`, ['Player', main], classPath, players)
   if (!classes.ok) return { ok: false, name, reason: `javac failed: ${classes.output}` }
   const quiet = '-Dorg.slf4j.simpleLogger.defaultLogLevel=off'
-  const classPath = `${classes.dir}:${apache.classPath}`
-  const command = ['java', '-Xmx512m', quiet, '-cp', classPath, 'Player']
-  return { ok: true, name, version: apache.version, command }
+  const command = ['java', '-Xmx512m', quiet, '-cp', `${classes.dir}:${classPath}`, main]
+  return { ok: true, name, version, command }
 }
 
 async function fromPython(): Promise<Contestant | Missing> {

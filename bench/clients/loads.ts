@@ -12,7 +12,7 @@ export interface LoadRows {
   readonly cpu: readonly ClientRow[]
 }
 
-/** One request after another, and many on their way. */
+/** One request at a time, and many in flight. */
 export async function measureLoads(
   arena: Arena,
   players: readonly Player[],
@@ -33,7 +33,7 @@ export async function measureLoads(
   return { speed, cpu }
 }
 
-/** Every client in turn in every round, so that a disturbance meets all of them. */
+/** The clients take turns in every round, so that a disturbance affects all of them. */
 async function measureLoad(
   arena: Arena,
   players: readonly Player[],
@@ -59,7 +59,7 @@ async function measureLoad(
   return { speed, cpu }
 }
 
-/** A client may not claim more than the server has seen of it. */
+/** Fails if a client claims more requests than the server has counted. */
 async function counted(arena: Arena, player: Player, load: Load): Promise<LoadFigures> {
   const before = await arena.requestsReceived()
   const figures = await player.load(load)

@@ -1,5 +1,5 @@
 /**
- * Clients beside one another on one server, in alternating rounds; see ../README.md.
+ * Compares clients on one server, in alternating rounds; see ../README.md.
  *
  *     npm run bench:clients -- [--rounds 5] [--duration 1] [--window 256] [--server zabra|apache]
  *         [--clients zabra,java,...] [--watches 10000] [--notifications 100]
@@ -14,16 +14,16 @@ import { parseOptions, type ClientBenchOptions } from './options.ts'
 import { renderRows, type ClientRow } from './rows.ts'
 import { measureNotifications, measureWatches } from './watches.ts'
 
-// Exiting, rather than dying of the signal, lets the server be stopped.
+// Exits instead of dying of the signal, so that the server is stopped.
 process.once('SIGINT', () => process.exit(130))
 process.once('SIGTERM', () => process.exit(143))
 
 const options = parseOptions(process.argv.slice(2))
 const prepared: (Contestant | Missing)[] = []
-// One after another: two package managers at once would be in each other's way.
+// One after another: two package managers at once would disturb each other.
 for (const name of options.clients) prepared.push(await prepareContestant(name))
 const contestants = prepared.filter((one) => one.ok)
-// How the servers of the bench are seen to have started.
+// The servers use it to find out when they have started.
 buildZkload()
 await main(contestants)
 const missing = prepared.filter((one) => !one.ok)

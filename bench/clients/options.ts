@@ -3,9 +3,9 @@ import { contestantNames, type ContestantName } from './contestants.ts'
 
 export interface ClientBenchOptions {
   readonly rounds: number
-  /** Of one load. */
+  /** The duration of one load. */
   readonly seconds: number
-  /** Requests on their way at the same time, where there are several. */
+  /** The number of requests in flight, for loads with several. */
   readonly window: number
   readonly server: 'zabra' | 'apache'
   readonly clients: readonly ContestantName[]

@@ -8,10 +8,10 @@ export type Operation = 'get' | 'set' | 'create'
 
 export interface Load {
   readonly operation: Operation
-  /** Requests on their way at any time; with one, each waits for the reply to the last. */
+  /** The number of requests in flight; with 1, each waits for the previous reply. */
   readonly window: number
   readonly seconds: number
-  /** Names made in one round are not made again in the next. */
+  /** Makes names unique, so that no two rounds create the same names. */
   readonly round: string
 }
 
@@ -23,11 +23,11 @@ export interface LoadFigures {
 
 export interface Memory {
   readonly residentMb: number
-  /** What the run-time counts as alive; NaN where it cannot tell. */
+  /** The live bytes of the runtime; NaN if it does not tell. */
   readonly liveMb: number
 }
 
-/** A client in a process of its own that does what it is told, line by line. */
+/** A client in a separate process that executes commands, line by line. */
 export class Player {
   readonly name: string
   readonly #program: Program
@@ -52,25 +52,25 @@ export class Player {
     return { ops, opsPerS: (ops * 1e9) / Number(ns), cpuUsPerOp: (cpuS * 1e6) / ops }
   }
 
-  /** Watches one node; resolves when that is so. */
+  /** Watches one node; resolves when the watch is set. */
   async arm(path: string): Promise<void> {
     this.#program.tell(`arm ${path}`)
     await this.#hear('armed')
   }
 
-  /** Watches the children of a node, named by their number. */
+  /** Watches the numbered children of a node. */
   async watchChildren(path: string, count: number): Promise<void> {
     this.#program.tell(`watches ${path} ${count}`)
     await this.#hear('armed')
   }
 
-  /** When the last watch that was asked for was called, on the clock of `process.hrtime`. */
+  /** When the last of the requested watches was called, on the clock of `process.hrtime`. */
   async firedAtNs(): Promise<bigint> {
     const [ns = ''] = await this.#hear('fired')
     return BigInt(ns)
   }
 
-  /** After a collection. */
+  /** Measured after a garbage collection. */
   async memory(): Promise<Memory> {
     this.#program.tell('settle')
     const [liveBytes] = await this.#hear('settled')

@@ -9,7 +9,7 @@ export class ClientRow {
   readonly unit: string
   readonly isMoreBetter: boolean
   readonly target: Target | undefined
-  /** Many requests are on their way at once, so that the server may be what is measured. */
+  /** Many requests are in flight at once, so the server may be the limit. */
   readonly isPipelined: boolean
   readonly values = new Map<string, number[]>()
 
@@ -35,7 +35,7 @@ export class ClientRow {
     return median(this.values.get(client) ?? [])
   }
 
-  /** Ours beside whichever of the clients from npm did better in this row. */
+  /** Ours compared with the better one of the npm clients in this row. */
   get ratioToNpm(): number {
     const theirs = npmNames.map((name) => this.medianOf(name)).filter(Number.isFinite)
     if (theirs.length === 0) return NaN
@@ -43,7 +43,9 @@ export class ClientRow {
     return this.medianOf('zabra') / best
   }
 
-  /** No client could do more: a bare socket whose replies are only counted gets no more either. */
+  /**
+   * Whether the server is the limit: a bare socket that only counts replies is not faster either.
+   */
   get isServerBound(): boolean {
     return this.isPipelined && this.medianOf('zabra') >= asGood * this.medianOf('socket')
   }
@@ -53,20 +55,20 @@ export class ClientRow {
     return !this.isServerBound
   }
 
-  /** What the report says of the target. */
+  /** The verdict in the report. */
   get verdict(): string {
     if (this.isMissed) return '**no**'
     return isMet(this.target!, this.ratioToNpm) ? 'yes' : 'as much as the server can'
   }
 }
 
-/** Of a bare socket; less is not noise. */
+/** The share of a bare socket's throughput that still counts as equal. */
 const asGood = 0.95
 
 export const sequentialTarget = atLeast(2)
 export const pipelinedTarget = atLeast(5)
 
-/** A Markdown table of rows, clients across. */
+/** A Markdown table of rows, one column per client. */
 export function renderRows(
   title: string,
   rows: readonly ClientRow[],

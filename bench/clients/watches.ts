@@ -9,7 +9,7 @@ import { ClientRow } from './rows.ts'
 const watched = '/watched'
 const many = '/many'
 
-/** How long a change takes to reach a watch, of programs that have been at it for a while. */
+/** Measures how long a change takes to reach a watch, in warm processes. */
 export async function measureNotifications(
   { hand }: Arena,
   players: readonly Player[],
@@ -28,8 +28,8 @@ export async function measureNotifications(
 }
 
 /**
- * In fresh processes: the first notification, before anything is compiled; then what it takes to
- * hold many watches, and to hear of all of them.
+ * Measures in fresh processes: the first notification, before anything is compiled; then the cost
+ * of holding many watches, and of notifications for all of them.
  */
 export async function measureWatches(
   arena: Arena,
@@ -68,7 +68,9 @@ async function notify(hand: Client, player: Player): Promise<number> {
   return timed(player, () => hand.set(watched, ''))
 }
 
-/** From the moment the change is asked for, here, until the watches are called, over there. */
+/**
+ * The time from the request of a change, here, until the watches are called in the other process.
+ */
 async function timed(player: Player, change: () => Promise<unknown>): Promise<number> {
   const askedAtNs = process.hrtime.bigint()
   const [firedAtNs] = await Promise.all([player.firedAtNs(), change()])

@@ -1,5 +1,6 @@
-// How long a command of zabra takes to its first output, beside bare Node and Apache's zkCli.sh:
-// `npm run bench:command -- --rounds 20`. The programs take turns, so that all of them meet the same load.
+// Measures the time until a zabra command prints its first output, next to bare Node and Apache's
+// zkCli.sh: `npm run bench:command -- --rounds 20`. The programs take turns, so that they all meet
+// the same load.
 import { spawn } from 'node:child_process'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -13,7 +14,7 @@ import { textTable } from '../../interop/src/text-table.ts'
 interface Contestant {
   readonly name: string
   readonly command: readonly string[]
-  /** What counts as output: zkCli.sh greets before it has done anything. */
+  /** The output to wait for: zkCli.sh prints a greeting before it does anything. */
   readonly wanted: string
 }
 
@@ -58,7 +59,7 @@ try {
   for (let round = -1; round < rounds; round++) {
     for (const [contestant, { firstMs, endMs }] of times) {
       const { first, end } = await measured(contestant)
-      // The first round fills caches.
+      // The first round only fills caches.
       if (round < 0) continue
       firstMs.push(first)
       endMs.push(end)

@@ -13,13 +13,13 @@ const calmBeforeKillMs = 3000
 const calmBetweenRoundsMs = 1000
 const loadArgs = ['--conns', '12', '--duration', '10', '--session-timeout', '10000']
 /**
- * A gap that opens later than this after the leader is gone has another reason. Who is killed is
- * gone at once; who is asked to stop may take its time.
+ * A gap that opens later than this after the loss of the leader has another cause. A killed leader
+ * is gone at once; one that is asked to stop may take some time.
  */
 const gapOpensMsMax = 100
 const leaderAttemptsMax = 100
 
-/** The leader of three is lost while twelve clients write: killed, and asked to stop. */
+/** The leader of three servers is lost while twelve clients write: once killed, once stopped. */
 export async function runFailover(bench: Bench): Promise<void> {
   const { failover } = bench.options
   if (failover === 0) return
@@ -91,8 +91,8 @@ async function loseLeader(
 }
 
 /**
- * From the signal to the end of the gap that it made: the longest that was open then, or opened
- * soon after. What a leader still confirms on its way out does not end it, therefore.
+ * The time from the signal to the end of the gap that it caused: the longest gap that was open then
+ * or opened soon after. Writes that a stopping leader still confirms do not end it.
  */
 export function untilWriteMs(
   { gaps = [], failed }: LoadResult,

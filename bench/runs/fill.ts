@@ -12,10 +12,10 @@ import { isSound } from '../zkload.ts'
 const restartLimitS = 300
 const bytesPerMb = 1 << 20
 
-/** How the servers end before each restart, one restart after the other. */
+/** How the servers are ended before each restart. */
 const endings = ['SIGTERM', 'SIGTERM', 'SIGTERM', 'SIGKILL', 'SIGKILL', 'SIGKILL'] as const
 
-/** Many znodes: what one of them costs in memory and on disk, and how long a restart takes. */
+/** Many znodes: their cost in memory and on disk, and the time of a restart. */
 export async function runFill(bench: Bench): Promise<void> {
   const { fill, fillSize } = bench.options
   if (fill === 0) return
@@ -72,7 +72,7 @@ async function fillCluster(bench: Bench, cluster: Cluster, rows: FillRows): Prom
   console.error(`  fill ${label}: ${formatNumber(rss)} MB resident`)
 }
 
-/** The servers take turns, so that a disturbance meets both. */
+/** The servers take turns, so that a disturbance affects both. */
 async function restartInTurn(
   bench: Bench,
   clusters: readonly Cluster[],
@@ -94,7 +94,7 @@ async function restartInTurn(
   }
 }
 
-/** A restart that was quick because it forgot something would show here. */
+/** Reads all data: a restart that was fast because it lost something would show here. */
 async function readAll(bench: Bench, cluster: Cluster, rows: FillRows): Promise<void> {
   const { fill, fillSize } = bench.options
   await cluster.start(restartLimitS)
@@ -133,7 +133,7 @@ function liveHeapMb({ kind, servers }: Cluster): number {
   return (pid === undefined ? undefined : kind.liveHeapMb(pid)) ?? NaN
 }
 
-/** Apparent size: logs are allocated ahead, and what counts is how far they reach. */
+/** The apparent size: space that is allocated beyond the end of a file does not count. */
 function sizeOfMb(folder: string): number {
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' })
   const bytes = files.map((file) => lstatSync(join(folder, file))).filter((file) => file.isFile())

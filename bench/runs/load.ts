@@ -9,7 +9,7 @@ import { Series } from '../table.ts'
 import { peakRssTargets } from '../targets.ts'
 import { isSound, type LoadResult } from '../zkload.ts'
 
-/** Every scenario on every server, in rounds A B A B, on servers that stay up throughout. */
+/** Every scenario on every server, in rounds A B A B; the servers run the whole time. */
 export async function runLoads(bench: Bench, topology: Topology): Promise<void> {
   const { options, kinds } = bench
   if (options.scenarios.length === 0) return
@@ -65,7 +65,7 @@ async function runScenario(
   }
 }
 
-/** Gathers the rounds of all scenarios into the tables. */
+/** Collects the rounds of all scenarios in the tables. */
 class LoadReport {
   readonly topology: Topology
   readonly #bench: Bench
@@ -74,7 +74,7 @@ class LoadReport {
   readonly #p99: Series[] = []
   readonly #rss: Series[] = []
   readonly #otherCores: number[] = []
-  /** By server and round, the most that any scenario took. */
+  /** The highest memory of any scenario, by server and round. */
   readonly #highestRss = new Map<string, number[]>()
 
   constructor(bench: Bench, topology: Topology) {
@@ -125,7 +125,7 @@ class LoadReport {
   }
 }
 
-/** Of a mixed load the writes: they are the slower ones. */
+/** For a mixed load, that of the writes, which are slower. */
 function p99Of({ write_us, delay_us, read_us, open_us }: LoadResult): number | undefined {
   return (write_us ?? delay_us ?? read_us ?? open_us)?.p99
 }

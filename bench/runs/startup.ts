@@ -4,7 +4,9 @@ import { formatNumber } from '../statistics.ts'
 import { Series } from '../table.ts'
 import { startupTargets } from '../targets.ts'
 
-/** From the start of the process to the first answered request, with empty data. */
+/**
+ * Measures the time from the start of the process to the first answered request, with empty data.
+ */
 export async function runStartup(bench: Bench): Promise<void> {
   const { startup, topologies } = bench.options
   if (startup === 0) return

@@ -1,6 +1,6 @@
+import { nextState } from '@zabra/testing'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import type { Client } from '@zabra/client'
-import { nextState } from '../../packages/client/test/support/fixture.ts'
 import { useServer } from '../support/testing.ts'
 import { LeaderCoordinator } from '@zabra/recipes/schedulers'
 import { story } from './story.ts'
@@ -56,7 +56,7 @@ test('a leader that was cut off serves nothing, and leads again later', async ()
   proxy.cut()
   await suspended
   expect(await coordinator.shouldRun(fire(1))).toBe(false)
-  proxy.heal()
+  await proxy.heal()
   const again = await coordinator.elected()
   expect(again.epoch).toBeGreaterThan(epoch)
   expect(await coordinator.shouldRun(fire(1))).toBe(true)
@@ -68,7 +68,7 @@ test('an instance that cannot lead any more says so at each time', async () => {
   const coordinator = await coordinatorOf(client)
   await coordinator.elected()
   await client.close()
-  // It may take a turn to notice; until then it does not lead, which is not wrong either.
+  // It may take a moment to notice; until then it does not lead, which is not wrong either.
   await vi.waitFor(() =>
     expect(coordinator.shouldRun(fire(1))).rejects.toThrow('the client is closed'),
   )

@@ -15,7 +15,9 @@ interface Instance {
   readonly task: ScheduledTask
 }
 
-/** Three instances of a program have the same task each second; the leader does it, then dies. */
+/**
+ * Three instances of a program have the same task each second; only the leader does it, and dies.
+ */
 export async function story(servers: string, say: Say): Promise<Run[]> {
   const runs: Run[] = []
   let wake = (): void => {}

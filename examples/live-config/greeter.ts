@@ -7,7 +7,7 @@ import { defaults, settingsCodec, type Settings } from './settings.ts'
 
 export const settingsPath = '/settings/greeter'
 
-/** A web service that goes by settings on the tree, always by the present ones. */
+/** A web service that always uses the current settings from ZooKeeper. */
 export class Greeter implements AsyncDisposable {
   readonly settings: Configuration<Settings>
   private readonly server = createServer((request, response) => {
@@ -20,7 +20,7 @@ export class Greeter implements AsyncDisposable {
     this.settings = settings
   }
 
-  /** What is wrong with the settings is told to `onProblem`, and the last good ones stay. */
+  /** Invalid settings are reported to `onProblem`, and the last valid ones stay in use. */
   static async start(client: Client, onProblem: (problem: unknown) => void): Promise<Greeter> {
     const settings = await Configuration.open(client, settingsPath, {
       codec: settingsCodec,

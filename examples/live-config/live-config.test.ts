@@ -31,7 +31,7 @@ test('a service that was cut off goes by what it knew, and then by what is new',
   await other.ensure(settingsPath)
   await other.set(settingsPath, '{ "greeting": "Ahoy", "nameLengthMax": 9 }')
   expect(await greeter.greet('Ann')).toBe('Hello, Ann')
-  proxy.heal()
+  await proxy.heal()
   await greeter.settings.until(({ greeting }) => greeting === 'Ahoy')
   expect(await greeter.greet('Ann')).toBe('Ahoy, Ann')
 })

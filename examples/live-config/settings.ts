@@ -1,15 +1,15 @@
 import { json, type StandardSchema } from '@zabra/client'
 
-/** What can be changed while the program runs. */
+/** Settings that can change while the program runs. */
 export interface Settings {
   readonly greeting: string
-  /** Longer names are cut. */
+  /** Longer names are truncated. */
   readonly nameLengthMax: number
 }
 
 export const defaults: Settings = { greeting: 'Hello', nameLengthMax: 20 }
 
-/** Written by hand; a schema of zod, valibot, arktype and their kin goes in the same place. */
+/** Written by hand; a schema of zod, valibot or arktype works in the same place. */
 const schema: StandardSchema<Settings> = {
   '~standard': {
     version: 1,

@@ -4,7 +4,7 @@ import type { Say } from '../support/on-server.ts'
 import { Greeter, settingsPath } from './greeter.ts'
 import type { Settings } from './settings.ts'
 
-/** Two web services take up new settings while they run, and do not take up wrong ones. */
+/** Two web services apply new settings while they run, and refuse invalid ones. */
 export async function story(servers: string, say: Say): Promise<void> {
   await using first = await connect(servers)
   await using second = await connect(servers)
@@ -26,7 +26,7 @@ export async function story(servers: string, say: Say): Promise<void> {
   await ask()
 
   const noticed = Promise.all([once(problems, 'north'), once(problems, 'south')])
-  // By somebody who goes past the schema: settings are data like any other.
+  // Bypasses the schema: settings are data like any other.
   await first.set(settingsPath, '{ "greeting": "Hi", "nameLengthMax": 0 }')
   for (const [problem] of await noticed) say(`not taken up: ${(problem as Error).message}`)
   await ask()

@@ -4,8 +4,8 @@ import { paths } from './layout.ts'
 import { Master, type MasterOptions } from './master.ts'
 
 /**
- * Stands for election until the signal aborts or the client is closed, and is the master whenever
- * it is elected.
+ * Takes part in the election until the signal aborts or the client is closed, and is the master
+ * whenever it is elected.
  */
 export async function standAsMaster(
   client: Client,

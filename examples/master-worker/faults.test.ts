@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client } from '@zabra/client'
+import { nextState, type FaultProxy } from '@zabra/testing'
 import { expect, test } from 'vitest'
-import { nextState } from '../../packages/client/test/support/fixture.ts'
-import type { Proxy } from '../../packages/client/test/support/proxy.ts'
 import { useServer } from '../support/testing.ts'
 import { standAsMaster } from './candidate.ts'
 import { paths, prepare } from './layout.ts'
@@ -13,12 +12,12 @@ import { Worker, type Work } from './worker.ts'
 const { tree } = useServer()
 const tasks = 48
 const tasksPerFault = 3
-/** Long enough for faults to fall into it. */
+/** Long enough for faults to happen during it. */
 const workMsMax = 200
 
 interface Actor {
   readonly client: Client
-  readonly proxy: Proxy
+  readonly proxy: FaultProxy
 }
 
 test.each([1, 2, 3])(
@@ -66,7 +65,7 @@ test.each([1, 2, 3])(
 
     function strike({ client, proxy }: Actor): void {
       if (chance() < 0.5) {
-        proxy.drop()
+        proxy.reset()
         return
       }
       void nextState(client, 'expired').then(() => proxy.heal())
@@ -84,7 +83,7 @@ test('the story is told to its end', async () => {
   expect(lines.filter((line) => line.endsWith('dies'))).toHaveLength(2)
 })
 
-/** Squares numbers, and holds every worker to what the system promises. */
+/** Squares numbers, and checks every guarantee of the system about workers. */
 class Ledger {
   readonly violations: string[] = []
   private readonly auditor: Client
@@ -101,7 +100,7 @@ class Ledger {
     this.attempts.set(id, [...before, { worker, token }])
     for (const attempt of before) {
       if (attempt.token >= token) this.violations.push(`${id}: a token that did not grow`)
-      // It was given to somebody else, so it must have been dead at that time.
+      // It was given to another worker, so this one must have been dead at that time.
       if ((await this.auditor.exists(paths.worker(attempt.worker))) !== undefined)
         this.violations.push(`${id}: ${worker} has it, and ${attempt.worker} is alive`)
     }

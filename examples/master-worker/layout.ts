@@ -1,16 +1,16 @@
 import { json, type Client } from '@zabra/client'
 
 /**
- * Where things are on the tree:
+ * The znodes of the system:
  *
- *     /election          who would be master
+ *     /election          the candidates for master
  *     /workers/W         ephemeral: the worker W is alive
  *     /tasks/T           a task that waits
  *     /assign/W/T        the same task, given to W
- *     /status/T          what has become of it; made with the task, deleted by who submitted it
+ *     /status/T          the state of a task; created with it, deleted by the submitter
  *
  * A task whose status is `accepted` is in exactly one place below /tasks and /assign: every step is
- * one transaction that takes it from one place and puts it into another.
+ * one transaction that moves it from one place to another.
  */
 export const paths = {
   election: '/election',
@@ -38,7 +38,7 @@ export type Status =
 export const taskCodec = json<Task>()
 export const statusCodec = json<Status>()
 
-/** Makes what must be there before anything else; harmless when it is. */
+/** Creates the nodes that must exist first; does nothing if they exist. */
 export async function prepare(client: Client): Promise<void> {
   const parents = [paths.workers, paths.tasks, paths.assignments, '/status']
   for (const parent of parents) await client.ensure(parent)

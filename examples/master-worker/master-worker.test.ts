@@ -34,7 +34,7 @@ test('tasks wait for a worker, and a worker has only so many at a time', async (
     most = Math.max(most, slow.count)
     return output
   })
-  // One is finished only when the worker has another beside it, as long as there is one.
+  // A task is finished only when the worker has another one as well, as long as there is one.
   let [first, second] = [await slow.begun(), await slow.begun()]
   for (let left = ids.length - 2; left > 0; left--) {
     first.finish('done')
@@ -81,7 +81,7 @@ test('a task of a dead worker is given to another, and the dead one cannot repor
   expect(await submitter.result(id)).toBe('by the second, true')
   await aborted(first.signal)
   first.finish('by the first')
-  proxy.heal()
+  await proxy.heal()
   await doomed.connected()
   await doomed.sync()
   expect(await submitter.result(id)).toBe('by the second, true')
@@ -95,7 +95,7 @@ test('a worker that is only cut off for a moment keeps its task and does it once
   start(unlucky, slow.work)
   const id = await submitter.submit('x')
   const begun = await slow.begun()
-  proxy.drop()
+  proxy.reset()
   begun.finish('once')
   expect(await submitter.result(id)).toBe('once')
   expect(slow.total).toBe(1)
@@ -152,9 +152,9 @@ test('a master that was deposed without knowing it changes nothing', async () =>
       if (name === 'expired') resolve()
     })
   })
-  proxy.heal()
+  await proxy.heal()
   const other = await open()
-  // The server may notice a moment later than the client; until then nobody else can lead.
+  // The server may notice a moment later than the client; until then no other master can lead.
   await new Promise<void>((resolve, reject) => {
     const watch = (): void => resolve()
     other.exists(leadership.path, { watch }).then((stat) => stat === undefined && resolve(), reject)
@@ -176,7 +176,7 @@ test('a master that was deposed without knowing it changes nothing', async () =>
 
 const double: Work = ({ input }) => Promise.resolve(Number(input) * 2)
 
-/** A master at work on a fresh tree, and somebody to hand in tasks. */
+/** A master at work on an empty tree, and a submitter. */
 async function system(options?: MasterOptions) {
   const all = await tree()
   const client = await all.open()
@@ -241,7 +241,7 @@ class Slow {
       else wanted(begun)
     })
 
-  /** The next task that is begun. */
+  /** The next task that begins. */
   begun(): Promise<Begun> {
     const ready = this.ready.shift()
     if (ready !== undefined) return Promise.resolve(ready)

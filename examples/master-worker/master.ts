@@ -4,24 +4,24 @@ import { Bell } from '../support/bell.ts'
 import { paths, statusCodec, taskCodec, type Task } from './layout.ts'
 
 export interface MasterOptions {
-  /** How many tasks a worker has at a time. */
+  /** The number of tasks that a worker has at a time. */
   readonly tasksPerWorkerMax?: number
-  /** A task that so many workers died with counts as failed: it may be what kills them. */
+  /** A task fails after this many workers died with it: it may be what kills them. */
   readonly lossesMax?: number
 }
 
 interface View {
-  /** Tasks by worker, for the living. */
+  /** Tasks of the living workers. */
   readonly living: Map<string, Set<string>>
-  /** The same for those that are gone, and will not come back. */
+  /** Tasks of workers that are gone and will not come back. */
   readonly gone: ReadonlyMap<string, ReadonlySet<string>>
   readonly waiting: readonly string[]
 }
 
 /**
- * Gives tasks to workers for as long as it leads. All that it knows is on the tree, so the next
- * master goes on where this one stopped; and all that it writes is guarded by its leadership, so
- * that one who does not know yet that it was deposed changes nothing.
+ * Assigns tasks to workers while it leads. Everything it knows is in ZooKeeper, so the next master
+ * continues where this one stopped. All its writes are guarded by its leadership, so a master that
+ * does not know yet that it was deposed changes nothing.
  */
 export class Master {
   private readonly client: Client
@@ -36,7 +36,9 @@ export class Master {
     this.lossesMax = options.lossesMax ?? 10
   }
 
-  /** Resolves when the signal aborts, that of the leadership by default, or the client is closed. */
+  /**
+   * Resolves when the signal aborts (by default, that of the leadership), or the client is closed.
+   */
   async run(signal: AbortSignal = this.leadership.signal): Promise<void> {
     const bell = new Bell()
     await using tasks = this.client.watch(paths.tasks, { signal })
@@ -55,7 +57,7 @@ export class Master {
     }
   }
 
-  /** Looks at everything once, and does what there is to do. */
+  /** Reads everything once, and does what is necessary. */
   async sweep(): Promise<void> {
     const view = await this.look()
     await Promise.all([...view.gone].map(([worker, ids]) => this.recover(worker, ids)))
@@ -63,8 +65,8 @@ export class Master {
   }
 
   /**
-   * A worker's presence and its place for assignments are made together, under a name that is
-   * never used again. So who has a place, but is not present when looked for later, is gone.
+   * A worker's presence and its node for assignments are created together, under a name that is
+   * never reused. So a worker with a node for assignments that is not present later is gone.
    */
   private async look(): Promise<View> {
     const { client } = this
@@ -160,14 +162,14 @@ export class Master {
   }
 
   /**
-   * Somebody else was quicker: the worker has died or has finished, or there is another master.
-   * Whatever it was, it changed something that is watched, and so it will be looked at.
+   * Another client was faster: the worker has died or has finished, or there is another master.
+   * Either way a watched node has changed, so the next sweep will handle it.
    */
   private async unlessOvertaken(step: () => Promise<void>): Promise<void> {
     try {
       await step()
     } catch (error) {
-      // Deposed: the loop ends by its signal.
+      // Deposed: the signal ends the loop.
       if (error instanceof LostError) return
       if (!isRefusal(error, 'noNode', 'nodeExists', 'badVersion', 'notEmpty')) throw error
     }

@@ -14,7 +14,7 @@ interface Actor {
   readonly running: Promise<void>
 }
 
-/** Two masters, three workers and twelve pictures; a worker and the master die in the middle of it. */
+/** Two masters, three workers and twelve pictures; a worker and the master die in between. */
 export async function story(servers: string, say: Say): Promise<unknown[]> {
   await using client = await connect(servers)
   await client.ensure('/')

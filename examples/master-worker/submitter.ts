@@ -5,12 +5,12 @@ import { paths, statusCodec, taskCodec } from './layout.ts'
 /** The status is written twice: when the task is accepted, and when it has a result. */
 const finishedVersion = 1
 
-/** A task was tried, and there will be no output. */
+/** The task was tried, and there will be no output. */
 export class TaskFailedError extends Error {
   override readonly name = 'TaskFailedError'
 }
 
-/** Hands in tasks, and learns what becomes of them, in this session or a later one. */
+/** Submits tasks and waits for their results, in this session or a later one. */
 export class Submitter {
   private readonly client: Client
 
@@ -19,8 +19,8 @@ export class Submitter {
   }
 
   /**
-   * Resolves to the task's id when it cannot be lost any more. The id is chosen here, and its
-   * status is there until `forget`: so a task handed in again because a reply was lost is one task.
+   * Resolves to the id of the task once it cannot be lost. The caller may choose the id; its status
+   * stays until `forget`, so submitting again after a lost reply does not create a second task.
    */
   async submit(input: unknown, id: string = newTaskId()): Promise<string> {
     const entry = this.client
@@ -35,7 +35,7 @@ export class Submitter {
     return id
   }
 
-  /** Waits for the output; throws a TaskFailedError where there is none. */
+  /** Waits for the output; throws a TaskFailedError if the task failed. */
   async result(id: string, signal?: AbortSignal): Promise<unknown> {
     const path = paths.status(id)
     for await (const _ of this.client.watch(path, { initial: true, signal })) {
@@ -47,13 +47,13 @@ export class Submitter {
     throw new Error('unreachable: a watch ends by a throw, or by its reader')
   }
 
-  /** Takes the result away; nobody else does. Refused while there is none. */
+  /** Deletes the result; only the submitter does this. Refused before there is a result. */
   async forget(id: string): Promise<void> {
     await this.client.delete(paths.status(id), { ifVersion: finishedVersion })
   }
 }
 
-/** Ids that sort by time, so that tasks are begun roughly in the order in which they came. */
+/** Ids that sort by time, so that tasks begin roughly in the order of submission. */
 function newTaskId(): string {
   return `${Date.now().toString(16).padStart(12, '0')}-${randomUUID()}`
 }

@@ -4,24 +4,26 @@ import { Bell } from '../support/bell.ts'
 import { sessionLifetime } from '../support/session-lifetime.ts'
 import { paths, statusCodec, taskCodec, type Status } from './layout.ts'
 
-/** A task in the hands of a worker. */
+/** A task that a worker has been given. */
 export interface Assignment {
   readonly id: string
   readonly input: unknown
-  /** The worker's name, which no other ever had. */
+  /** The worker's name, which is never reused. */
   readonly worker: string
-  /** Grows with each worker that gets this task: whatever the work writes to can refuse old ones. */
+  /**
+   * Grows with each worker that gets this task, so that a resource can refuse an earlier worker.
+   */
   readonly token: bigint
-  /** Aborts when the task may be given to somebody else. */
+  /** Aborts when the task may be given to another worker. */
   readonly signal: AbortSignal
 }
 
-/** What is thrown becomes the task's result too: it has failed. */
+/** If it throws, the task has failed. */
 export type Work = (assignment: Assignment) => Promise<unknown>
 
 /**
- * Does the tasks that it is given, each once. With every session it is another worker as far as
- * the master is concerned: what the former one had is given to somebody anew.
+ * Does the tasks that it is given, each once. In every session it is a new worker for the master:
+ * the tasks of the previous one are assigned again.
  */
 export class Worker {
   private readonly client: Client
@@ -35,8 +37,8 @@ export class Worker {
   }
 
   /**
-   * Works until the client is closed; or until the signal aborts: then it finishes what it has
-   * begun, and the rest is given to others.
+   * Works until the client is closed or the signal aborts: then it finishes what it has begun, and
+   * the other tasks go to other workers.
    */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
@@ -45,7 +47,7 @@ export class Worker {
         await this.live(`${this.label}-${randomUUID()}`, session.signal, signal)
       } catch (error) {
         if (signal.aborted || error instanceof ClosedError) return
-        // Whose presence somebody has deleted counts as dead, and comes back like after an expiry.
+        // A worker whose presence was deleted counts as dead, and comes back as after an expiry.
         const isDead = error instanceof SessionExpiredError || isRefusal(error, 'noNode')
         if (!isDead) throw error
       }
@@ -78,7 +80,7 @@ export class Worker {
   }
 }
 
-/** What somebody else has deleted need not be deleted any more. */
+/** Ignores that the node is already deleted. */
 async function unlessGone(deletion: Promise<unknown>): Promise<void> {
   try {
     await deletion
@@ -115,7 +117,7 @@ class Shift {
       if (this.failure !== undefined) throw this.failure.error
       const ids = new Set(await this.client.children(place))
       for (const id of ids) if (!begun.has(id)) begun.set(id, this.begin(id))
-      // Only what was seen to be gone is forgotten: a listing may be older than a result.
+      // Forgets only what a later listing shows to be gone: a listing may be older than a result.
       for (const id of begun.keys()) if (!ids.has(id)) begun.delete(id)
     }
     life.throwIfAborted()
@@ -143,8 +145,8 @@ class Shift {
       token: stat.czxid,
       signal: life,
     })
-    // Who takes the assignment away decides: this worker with a result, or a master that holds it
-    // for dead. The other one is refused.
+    // The deletion of the assignment decides: either this worker deletes it with a result, or a
+    // master that believes the worker dead. The other one is refused.
     const report = client
       .transaction()
       .delete(place)

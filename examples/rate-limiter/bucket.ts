@@ -1,18 +1,18 @@
-/** So many permits come in each second, and at most `burst` lie ready. */
+/** `perSecond` permits arrive each second, and at most `burst` accumulate. */
 export interface Limit {
   readonly permitsPerSecond: number
   readonly burst: number
 }
 
 /**
- * A bucket of permits in one number: when it would be full if nobody took any more. That may be
- * far ahead: permits that are still to come can be taken too, by who waits for them.
+ * A bucket of permits as one number: the time at which it would be full if no permits were taken.
+ * That may be far in the future, because callers can also take future permits and wait for them.
  */
 export interface Bucket {
   readonly fullAtMs: number
 }
 
-/** Takes permits, and says how long to wait until they are there. */
+/** Takes permits, and returns how long to wait for them. */
 export function takeFrom(
   bucket: Bucket,
   permits: number,

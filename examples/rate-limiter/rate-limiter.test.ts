@@ -18,7 +18,7 @@ test('processes that contend never get more than the limit allows together', asy
   const openedAt = performance.now()
   const limiters = await Promise.all(clients.map((c) => RateLimiter.open(c, path, limit)))
   const beganAt = performance.now()
-  // Each knows the server's clock, in whole milliseconds, as well as the reply to a write was quick.
+  // Each knows the server's clock in whole milliseconds, with an error up to the time of a reply.
   const clockErrorMs = 5 + (beganAt - openedAt)
   const granted: number[] = []
   const takers = limiters.flatMap((limiter) =>
@@ -29,7 +29,7 @@ test('processes that contend never get more than the limit allows together', asy
   )
   await Promise.all(takers)
   expect(granted).toHaveLength(45)
-  // One comes in every 10 ms.
+  // One arrives every 10 ms.
   for (const [index, atMs] of granted.entries())
     expect(atMs).toBeGreaterThan((index + 1 - limit.burst) * 10 - clockErrorMs)
 })
@@ -77,14 +77,14 @@ test('a lost reply may cost permits, and never makes some', async () => {
   await other.sync()
   const set = client.set.bind(client)
   vi.spyOn(client, 'set').mockImplementationOnce((...args: Parameters<typeof set>) => {
-    proxy.mute()
+    proxy.hold({ direction: 'toClient' })
     return set(...args)
   })
   const taken = limiter.take()
   await changed
   const afterFirst = await fullAt(other)
-  proxy.drop()
-  proxy.heal()
+  proxy.reset()
+  await proxy.heal()
   await taken
   expect(await fullAt(other)).toBeCloseTo(afterFirst + 10_000)
 })

@@ -3,7 +3,7 @@ import { takeFrom, type Bucket, type Limit } from './bucket.ts'
 
 export interface TakeOptions {
   readonly permits?: number
-  /** Whoever would have to wait longer takes nothing. As long as it takes, by default. */
+  /** A caller that would have to wait longer takes nothing. No limit by default. */
   readonly waitMsMax?: number
   readonly signal?: AbortSignal
 }
@@ -11,7 +11,7 @@ export interface TakeOptions {
 interface Request {
   readonly permits: number
   readonly waitMsMax: number
-  /** Undefined where it would take too long. */
+  /** Called with undefined if it would take too long. */
   readonly granted: (waitMs: number | undefined) => void
   readonly failed: (error: unknown) => void
 }
@@ -19,10 +19,10 @@ interface Request {
 const codec = json<Bucket>()
 
 /**
- * A limit that all processes keep together: a bucket of permits in one node, changed by
- * compare-and-set. To take is one small write, however many calls of a process wait for it; then
- * each knows how long to wait, and nobody polls. The clock is the server's, so that the clocks of
- * the processes do not matter.
+ * A limit shared by all processes: a bucket of permits in one node, changed by compare-and-set.
+ * Taking permits is one small write, however many calls of a process wait for it; then each call
+ * knows how long to wait, and nothing polls. It uses the server's clock, so the clocks of the
+ * processes do not matter.
  */
 export class RateLimiter {
   private readonly client: Client
@@ -30,7 +30,7 @@ export class RateLimiter {
   private readonly limit: Limit
   private readonly requests: Request[] = []
   private isServing = false
-  /** What must be added to the client's clock to have the server's. */
+  /** The difference between the server's and the client's clock. */
   private offsetMs = 0
 
   private constructor(client: Client, path: string, limit: Limit) {
@@ -47,8 +47,8 @@ export class RateLimiter {
   }
 
   /**
-   * Resolves to true when there are permits for this caller, to false where that would take too
-   * long. Permits that were taken are not given back when the signal aborts.
+   * Resolves to true when this caller has its permits, to false if that would take too long.
+   * Permits that were taken are not given back when the signal aborts.
    */
   async take({ permits = 1, waitMsMax = Infinity, signal }: TakeOptions = {}): Promise<boolean> {
     signal?.throwIfAborted()
@@ -96,7 +96,10 @@ export class RateLimiter {
     return { bucket, version: stat.version }
   }
 
-  /** False where somebody else was quicker, or nobody knows: permits may be lost then, never made. */
+  /**
+   * False if another process was faster, or the result is unknown: permits may be lost then, never
+   * added.
+   */
   private async write(bucket: Bucket, ifVersion: number): Promise<boolean> {
     try {
       this.seeClock(await this.client.set(this.path, bucket, { codec, ifVersion }))
@@ -107,7 +110,7 @@ export class RateLimiter {
     }
   }
 
-  /** Writes what is there already: only the reply to a write tells the server's time. */
+  /** Writes the same data again, because only the reply to a write tells the server's time. */
   private async lookAtClock(): Promise<void> {
     for (let isDone = false; !isDone;) {
       const { bucket, version } = await this.read()

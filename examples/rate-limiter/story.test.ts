@@ -10,6 +10,6 @@ test('three processes make their calls no faster than the limit', async () => {
   const beganAt = performance.now()
   await story(connectString, (line) => lines.push(line))
   expect(lines.filter((line) => line.includes('makes its call'))).toHaveLength(24)
-  // 19 of the 24 permits had to come in, one every 50 ms.
+  // 19 of the 24 permits had to arrive first, one every 50 ms.
   expect(performance.now() - beganAt).toBeGreaterThan(940)
 })

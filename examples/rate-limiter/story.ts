@@ -6,7 +6,7 @@ const limit = { permitsPerSecond: 20, burst: 5 }
 const processes = ['north', 'east', 'south']
 const callsEach = 8
 
-/** Three processes call a service that bears twenty calls a second from all of them together. */
+/** Three processes call a service that allows twenty calls per second in total. */
 export async function story(servers: string, say: Say): Promise<void> {
   say(`${limit.permitsPerSecond} calls a second for ${processes.length} processes together`)
   const beganAt = performance.now()

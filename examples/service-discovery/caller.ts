@@ -1,13 +1,13 @@
 import type { Service } from '@zabra/recipes'
 
-/** Nobody was there who could answer. */
+/** No instance could answer. */
 export class NoInstanceError extends Error {
   override readonly name = 'NoInstanceError'
 }
 
 /**
- * Calls a service, its instances in turn. One that does not answer is passed over: it may be gone,
- * and its session not have expired yet.
+ * Calls a service, taking its instances in turn. It skips one that does not answer: it may have
+ * died while its session has not expired yet.
  */
 export async function call(service: Service<unknown>, path = '/'): Promise<string> {
   const causes: unknown[] = []

@@ -6,7 +6,7 @@ import { ServiceDiscovery } from '@zabra/recipes'
 
 export const services = '/services'
 
-/** A web service that can be found while it is there, from Java with Curator too. */
+/** A web service that clients can discover while it runs, also from Java with Curator. */
 export class QuoteService implements AsyncDisposable {
   private readonly server: Server
   private readonly registration: AsyncDisposable
@@ -16,7 +16,7 @@ export class QuoteService implements AsyncDisposable {
     this.registration = registration
   }
 
-  /** Resolves when it can be found: not before it answers. */
+  /** Resolves when it can be discovered, which is not before it answers. */
   static async start(client: Client, id: string): Promise<QuoteService> {
     const server = createServer((_, response) => response.end(`a quote from ${id}`))
     server.listen(0, '127.0.0.1')
@@ -31,13 +31,13 @@ export class QuoteService implements AsyncDisposable {
     return new QuoteService(server, registration)
   }
 
-  /** Stops answering without a word to anybody, as a program does that hangs. */
+  /** Stops answering without notice, like a program that hangs. */
   fallSilent(): void {
     this.server.close()
     this.server.closeAllConnections()
   }
 
-  /** Leaves first, so that nobody is sent here any more. */
+  /** Unregisters first, so that no more calls are sent here. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.registration[Symbol.asyncDispose]()
     this.fallSilent()

@@ -31,7 +31,7 @@ test('an instance that was cut off for longer than its session is found again', 
   await quotes.until(({ length }) => length === 1)
   proxy.cut()
   await quotes.until(({ length }) => length === 0)
-  proxy.heal()
+  await proxy.heal()
   await quotes.until(({ length }) => length === 1)
   expect(await call(quotes)).toBe('a quote from ada')
 })

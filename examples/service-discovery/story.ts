@@ -4,11 +4,11 @@ import type { Say } from '../support/on-server.ts'
 import { call } from './caller.ts'
 import { QuoteService, services } from './quote-service.ts'
 
-/** Services come, go and fall silent; whoever calls them need not know. */
+/** Instances come, go and fall silent; callers do not notice. */
 export async function story(servers: string, say: Say): Promise<void> {
   await using client = await connect(servers)
   await client.ensure('/')
-  // One call that fails is enough to try the others first for a while.
+  // After one failed call the other instances are tried first for a while.
   await using quotes = await new ServiceDiscovery(client, services).discover('quotes', {
     errorsMax: 1,
   })

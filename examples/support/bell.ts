@@ -1,6 +1,6 @@
 /**
- * Rung any number of times, heard once: for a loop that looks at how things are whenever there may
- * be news, and sleeps otherwise.
+ * A signal for a loop that checks the state of things after every change and sleeps otherwise. Any
+ * number of rings before the next wait count as one.
  */
 export class Bell {
   private hasRung = false
@@ -11,7 +11,9 @@ export class Bell {
     this.wake?.()
   }
 
-  /** Resolves at the next ring, or at once if there was one since; answers false once aborted. */
+  /**
+   * Resolves at the next ring, or at once if there was one since the last call; false once aborted.
+   */
   async heard(signal: AbortSignal): Promise<boolean> {
     if (!this.hasRung && !signal.aborted) {
       await new Promise<void>((resolve) => {
@@ -33,7 +35,7 @@ export class Bell {
     try {
       for await (const _ of changes) this.ring()
     } catch {
-      // Whoever ends the changes knows why; here it is only a reason to look.
+      // The reason for the end does not matter here.
     }
     this.ring()
   }

@@ -1,10 +1,10 @@
 import { startServer } from '@zabra/server'
 
-/** One line of what happens, for whoever looks on. */
+/** Prints one line about what happens. */
 export type Say = (line: string) => void
 
 /**
- * Runs an example on a server of its own, in memory, or on the service that ZABRA_CONNECT names
+ * Runs an example on a new server in memory, or on the service that ZABRA_CONNECT names
  * (`host:port/chroot`), which may be an Apache ZooKeeper.
  */
 export async function onServer(

@@ -2,11 +2,11 @@ import { ClosedError, SessionExpiredError, type Client } from '@zabra/client'
 
 export interface SessionLifetime extends Disposable {
   readonly sessionId: bigint
-  /** Aborts when this session has ended, with all that was ephemeral in it. */
+  /** Aborts when this session has ended and its ephemerals are deleted. */
   readonly signal: AbortSignal
 }
 
-/** The session that the client has now, or will have next. */
+/** The current session of the client, or its next one. */
 export async function sessionLifetime(
   client: Client,
   signal?: AbortSignal,

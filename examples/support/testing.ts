@@ -1,13 +1,16 @@
 import { randomUUID } from 'node:crypto'
 import { Client, type ClientOptions } from '@zabra/client'
 import { startServer, type RunningServer } from '@zabra/server'
+import { startProxy } from '@zabra/testing'
 import { afterAll, beforeAll, onTestFinished } from 'vitest'
-import { Proxy } from '../../packages/client/test/support/proxy.ts'
 
-/** Another server to test against, as `host:port`; zabra in this process where there is none. */
+/** Another server to test against, as `host:port`; by default zabra in this process. */
 const given = process.env['ZABRA_TEST_CONNECT']
 
-/** A server for the tests of a file, a tree of its own for each test, clients that end with it. */
+/**
+ * A server for the tests of a file, a separate tree for each test, and clients that end with the
+ * test.
+ */
 export function useServer() {
   let server: RunningServer | undefined
   let address = given ?? ''
@@ -29,7 +32,7 @@ export function useServer() {
     return client
   }
   return {
-    /** Of a fresh tree. */
+    /** The path of an empty tree. */
     tree: async () => {
       const chroot = `/test-${randomUUID()}`
       const admin = await open(address, chroot)
@@ -37,9 +40,9 @@ export function useServer() {
       return {
         connectString: address + chroot,
         open: (options?: Partial<ClientOptions>) => open(address, chroot, options),
-        /** A client that can be cut off. */
+        /** A client whose connection can be cut. */
         openProxied: async (options?: Partial<ClientOptions>) => {
-          const proxy = await Proxy.start(address)
+          const proxy = await startProxy(address)
           onTestFinished(() => proxy.stop())
           return { proxy, client: await open(proxy.connectString, chroot, options) }
         },

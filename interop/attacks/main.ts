@@ -5,7 +5,8 @@
  *     npm run test:attacks -- [--only TEXT] [--scale 1] [--quiet-ms 2000]
  */
 import { parseArgs } from 'node:util'
-import { attacks, type Attack } from '../../packages/server/test/support/attacks/attacks.ts'
+import type { Attack } from '../../packages/server/test/support/attacks/attack.ts'
+import { attacks } from '../../packages/server/test/support/attacks/attacks.ts'
 import type { Sight } from '../../packages/server/test/support/attacks/citizen.ts'
 import { tryAttack, type TrialResult } from '../../packages/server/test/support/attacks/trial.ts'
 import { inTemporaryFolder } from '../../packages/server/test/support/server-process.ts'

@@ -1,4 +1,6 @@
 /** A server that goes away while its page is open. */
+import { until } from '../../packages/server/test/support/until.ts'
+import { until as untilSo } from '../src/until.ts'
 import { check, type Stage } from './stage.ts'
 
 export async function loss(stage: Stage): Promise<void> {
@@ -15,6 +17,8 @@ export async function loss(stage: Stage): Promise<void> {
       credentials.push(request.headers()['authorization'])
     }
   })
+  const loaded = `performance.getEntriesByType('resource').some(({ name }) => name.includes('/coordination-view'))`
+  await untilSo('the other views are not loaded', 15_000, () => page.evaluate<boolean>(loaded))
 
   await ensemble.stop(withConsole)
   await page.getByText('It goes on at server').waitFor()
@@ -36,7 +40,13 @@ export async function loss(stage: Stage): Promise<void> {
   await page.getByText('over there', { exact: true }).waitFor()
   check('a change is made at the other server', (await stage.read('/loss')) === 'over there')
 
+  await stage.goTo(page, '#/locks')
+  await page.getByRole('heading', { level: 2 }).first().waitFor()
+  check('a view that was not open before needs nothing of the lost server', true)
+  await stage.show(page, '/loss')
+
   await ensemble.start(withConsole)
+  await until(() => ensemble.server(withConsole).peer.isServing)
   await page.getByRole('button', { name: `Back to server ${withConsole}` }).click()
   await page.getByText('It goes on at').waitFor({ state: 'detached' })
   await page.locator('.status.live').waitFor()

@@ -83,7 +83,7 @@ export async function mainViews(stage: Stage): Promise<void> {
 
   await stage.show(page, '/app/made')
   await page.getByRole('button', { name: 'Edit access' }).click()
-  await page.getByLabel('Delete', { exact: true }).uncheck()
+  await page.getByLabel('delete children', { exact: true }).uncheck()
   await page.getByRole('button', { name: 'Save access' }).click()
   await page.getByRole('button', { name: 'Edit access' }).waitFor()
   await client.must('sync', { path: '/' })
@@ -178,7 +178,7 @@ export async function mainViews(stage: Stage): Promise<void> {
       await stage.goTo(themed, `#/${view}`)
       if (view === 'tree') await stage.show(themed, '/app/config')
       else await themed.getByRole('heading', { level: 2 }).first().waitFor()
-      await themed.waitForTimeout(view === 'ensemble' ? 6000 : 300)
+      await themed.waitForTimeout(300)
       await stage.axe(themed, `${view}, ${theme}`)
       await stage.picture(themed, `${view}-${theme}`)
     }

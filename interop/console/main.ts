@@ -8,16 +8,30 @@
  */
 import { parseArgs } from 'node:util'
 import { files } from '@zabra/console'
+import { ended } from './ended.ts'
+import { coordination } from './coordination.ts'
+import { ensemble } from './ensemble.ts'
+import { history } from './history.ts'
 import { load } from './load.ts'
 import { loss } from './loss.ts'
 import { mainViews } from './main-views.ts'
+import { tree } from './tree.ts'
 import { check, failureCount, Stage } from './stage.ts'
 
 const { values: options } = parseArgs({
   options: { pictures: { type: 'string' }, only: { type: 'string' } },
 })
 /** Each has an ensemble of its own. */
-const suites: Readonly<Record<string, (stage: Stage) => Promise<void>>> = { mainViews, load, loss }
+const suites: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
+  mainViews,
+  tree,
+  coordination,
+  ensemble,
+  history,
+  ended,
+  load,
+  loss,
+}
 
 const bytes = Object.values(files).reduce((sum, { gzip }) => sum + (gzip.length * 3) / 4, 0)
 check(`all files are ${Math.round(bytes)} bytes, at most 250 KiB`, bytes <= 250 * 1024)

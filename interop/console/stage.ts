@@ -29,6 +29,15 @@ export function check(what: string, isRight: boolean, found?: unknown): void {
   console.log(`${isRight ? 'ok  ' : 'FAIL'} ${what}${more}`)
 }
 
+/** For what a page comes to by itself. */
+export async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+  const deadline = Date.now() + patienceMs
+  while (!(await isSo())) {
+    if (Date.now() > deadline) throw new Error(`it did not come to ${String(isSo)}`)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+}
+
 export type Theme = 'light' | 'dark'
 
 /** Every server has a console; the pages are those of a follower. */
@@ -79,6 +88,15 @@ export class Stage implements AsyncDisposable {
         settingsOf: (id) => ({ 'admin.serverPort': String(adminPorts[id - 1]) }),
       },
     )
+    // Servers find the consoles of the others by asking; a page may go to those that are found.
+    const policyOf = async (port: number): Promise<string> => {
+      const response = await fetch(`http://127.0.0.1:${port}/`)
+      return response.headers.get('content-security-policy') ?? ''
+    }
+    await until(async () => {
+      const policies = await Promise.all(adminPorts.map(policyOf))
+      return policies.every((policy) => policy.split('http://').length === adminPorts.length)
+    })
     const clients = [
       await ensemble.connect(ensemble.leader),
       await ensemble.connect(ensemble.leader),

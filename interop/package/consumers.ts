@@ -33,15 +33,16 @@ export function typescript(
   makeProject: () => FreshProject,
   tarballs: readonly string[],
   freshTree: () => string,
+  { name: checkName = `TypeScript ${release}`, source = 'program.ts' } = {},
 ): Check {
   return {
-    name: `TypeScript ${release}`,
+    name: checkName,
     run: async () => {
       const project = makeProject()
       const tools = [`typescript@${release}`, '@types/node@20']
       const installed = await project.install(...tools, ...tarballs)
       if (!installed.ok) return notRun(installed.output)
-      project.write('program.ts', program('program.ts'))
+      project.write('program.ts', program(source))
       for (const [name, resolution] of Object.entries(resolutions)) {
         const compilerOptions = { ...strictOptions, ...resolution }
         project.write('tsconfig.json', JSON.stringify({ compilerOptions, files: ['program.ts'] }))

@@ -20,6 +20,8 @@ import { executable } from './executable.ts'
 import { FreshProject } from './fresh-project.ts'
 import { report, runAll, type Check } from '../src/checks.ts'
 import { publint } from './publint.ts'
+import { otherRuntimes } from './runtimes.ts'
+import { schedulersOf } from './schedulers.ts'
 
 /** The oldest that knows the types of buffers, and the newest of each later line. */
 const typescriptReleases = ['5.7', '5', '6', '7']
@@ -51,7 +53,8 @@ async function checks(): Promise<Check[]> {
     packed.filter(({ manifest }) => names.includes(manifest.name)).map(({ tarball }) => tarball)
   const clientParts = ['@zabra/protocol', '@zabra/client']
   const recipesParts = [...clientParts, '@zabra/recipes']
-  const serverParts = ['@zabra/protocol', '@zabra/core', '@zabra/server']
+  const serverParts = ['@zabra/protocol', '@zabra/core', '@zabra/console', '@zabra/server']
+  const testingParts = [...recipesParts, ...serverParts, '@zabra/simulator', '@zabra/testing']
   const recipes = tarballsOf(...recipesParts)
   const libraries = packed.filter(({ manifest }) => manifest.bin === undefined)
 
@@ -69,8 +72,8 @@ async function checks(): Promise<Check[]> {
   const freshTree = (): string => `${server.connectString}/tree-${trees++}`
   const projectFor = (release: string) => () => new FreshProject(folder, `typescript-${release}`)
   return [
-    ...facts('@zabra/client', withClient, { packages: clientParts, bytesMax: megabyte }),
-    ...facts('@zabra/recipes', withRecipes, { packages: recipesParts, bytesMax: 2 * megabyte }),
+    ...facts('@zabra/client', withClient, { packages: clientParts, bytesMax: 1.5 * megabyte }),
+    ...facts('@zabra/recipes', withRecipes, { packages: recipesParts, bytesMax: 3 * megabyte }),
     ...facts('@zabra/server', withServer, { packages: serverParts, bytesMax: 8 * megabyte }),
     ...command(withCommand, withRecipes, tarballsOf('zabra')[0]!),
     executable(withRecipes, folder),
@@ -84,8 +87,14 @@ async function checks(): Promise<Check[]> {
       new FreshProject(folder, 'attw'),
     ),
     ...typescriptReleases.map((r) => typescript(r, projectFor(r), recipes, freshTree)),
+    typescript('7', projectFor('7-testing'), tarballsOf(...testingParts), freshTree, {
+      name: 'a program in a simulation',
+      source: 'simulated.ts',
+    }),
     javascript('mjs', withRecipes, freshTree),
     javascript('cjs', withRecipes, freshTree),
+    ...otherRuntimes(new FreshProject(folder, 'runtimes'), recipes, freshTree),
+    ...schedulersOf((name) => new FreshProject(folder, name), recipes, freshTree),
     embedded(
       await projectWith('with-server-and-client', tarballsOf(...serverParts, '@zabra/client')),
     ),

@@ -3,6 +3,7 @@ import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -13,6 +14,7 @@ import org.apache.curator.framework.recipes.barriers.DistributedBarrier;
 import org.apache.curator.framework.recipes.barriers.DistributedDoubleBarrier;
 import org.apache.curator.framework.recipes.leader.LeaderLatch;
 import org.apache.curator.framework.recipes.locks.InterProcessLock;
+import org.apache.curator.framework.recipes.locks.InterProcessMultiLock;
 import org.apache.curator.framework.recipes.locks.InterProcessMutex;
 import org.apache.curator.framework.recipes.locks.InterProcessReadWriteLock;
 import org.apache.curator.framework.recipes.locks.InterProcessSemaphoreV2;
@@ -59,6 +61,7 @@ public final class Contender {
     private final ExecutorService thread = Executors.newSingleThreadExecutor();
     private Held held;
     private DistributedDoubleBarrier barrier;
+    private final Queuer queuer = new Queuer(client, this::tell);
 
     Hand(String name) {
       this.name = name;
@@ -130,7 +133,9 @@ public final class Contender {
           }
           tell("passed " + System.nanoTime());
         }
-        default -> sharer.fulfil(words, this::tell);
+        default -> {
+          if (!queuer.fulfil(words)) sharer.fulfil(words, this::tell);
+        }
       }
     }
 
@@ -152,6 +157,8 @@ public final class Contender {
     switch (kind.split(":")[0]) {
       case "lock":
         return taken(new InterProcessMutex(client, path));
+      case "multi":
+        return taken(new InterProcessMultiLock(client, List.of(path + "/a", path + "/b")));
       case "read":
         return taken(new InterProcessReadWriteLock(client, path).readLock());
       case "write":

@@ -12,12 +12,14 @@ import org.apache.curator.framework.recipes.atomic.AtomicValue;
 import org.apache.curator.framework.recipes.atomic.DistributedAtomicInteger;
 import org.apache.curator.framework.recipes.atomic.DistributedAtomicLong;
 import org.apache.curator.framework.recipes.nodes.GroupMember;
+import org.apache.curator.framework.recipes.nodes.PersistentNode;
 import org.apache.curator.framework.recipes.nodes.PersistentTtlNode;
 import org.apache.curator.framework.recipes.shared.SharedCount;
 import org.apache.curator.retry.RetryForever;
 import org.apache.curator.x.discovery.ServiceDiscovery;
 import org.apache.curator.x.discovery.ServiceDiscoveryBuilder;
 import org.apache.curator.x.discovery.ServiceInstance;
+import org.apache.zookeeper.CreateMode;
 
 /** What Contender does with Curator's recipes of shared state. */
 final class Sharer {
@@ -53,6 +55,15 @@ final class Sharer {
           throw new IllegalStateException("not created in time");
         }
         tell.accept("kept");
+      }
+      case "stay" -> {
+        byte[] data = words[2].getBytes(StandardCharsets.UTF_8);
+        PersistentNode node = new PersistentNode(client, CreateMode.EPHEMERAL, false, words[1], data);
+        node.start();
+        if (!node.waitForInitialCreate(PATIENCE_MS, TimeUnit.MILLISECONDS)) {
+          throw new IllegalStateException("not created in time");
+        }
+        tell.accept("stays");
       }
       case "offer" -> {
         Map<String, String> payload = new HashMap<>(Map.of("zone", "eu"));

@@ -15,12 +15,16 @@
  *     HAND put PATH COUNT                     HAND done
  *     HAND consume PATH COUNT                 HAND item VALUE           each; then HAND done
  *     HAND take PATH                          HAND item VALUE           and keeps it
+ *     HAND enqueue delay|id PATH VALUE DUE-MS|ID      HAND done
+ *     HAND drain delay|id PATH                HAND item VALUE MS        each, until HAND stop: HAND stopped
+ *     HAND grab delay|id PATH                 HAND item VALUE MS        and keeps it
+ *     HAND remove PATH ID                     HAND removed COUNT        from an id queue
  *     HAND join PATH NAME DATA                HAND joined
  *     HAND members PATH COUNT                 HAND members NAME=DATA... once there are so many
  *     HAND offer BASE NAME ID PORT            HAND offered
  *     HAND discover BASE NAME COUNT           HAND found ID:PORT...     once there are so many
  *
- * KIND is lock, read, write, latch or semaphore:PERMITS. Times are of the clock that all processes
+ * KIND is lock, multi (two locks below the path), read, write, latch or semaphore:PERMITS. Times are of the clock that all processes
  * of a machine share. What goes wrong is said as `HAND failed WHY`.
  */
 import { createInterface } from 'node:readline'
@@ -30,12 +34,14 @@ import {
   DoubleBarrier,
   Election,
   Lock,
+  MultiLock,
   ReadWriteLock,
   RevocableLock,
   Semaphore,
   type Held,
   type Inside,
 } from '@zabra/recipes'
+import { Queuer } from './queuer.ts'
 import { share } from './sharer.ts'
 
 const sessionTimeoutMs = 3000
@@ -45,6 +51,7 @@ const client = await connect(server, { sessionTimeoutMs })
 
 class Hand {
   readonly #name: string
+  readonly #queuer: Queuer
   #held: Held | undefined
   #inside: Inside | undefined
   /** One wish after another. */
@@ -52,6 +59,7 @@ class Hand {
 
   constructor(name: string) {
     this.#name = name
+    this.#queuer = new Queuer(client, (what) => this.#tell(what))
   }
 
   wish(words: readonly string[]): void {
@@ -108,6 +116,7 @@ class Hand {
         await new Barrier(client, args[0]!).wait({ timeoutMs })
         return this.#tell(`passed ${now()}`)
       default:
+        if (await this.#queuer.fulfill([wish, ...args])) return
         await share(client, this.#name, [wish, ...args], (what) => this.#tell(what))
     }
   }
@@ -131,6 +140,8 @@ function acquire(from: Client, kind: string, path: string): Promise<Held> {
   switch (name) {
     case 'lock':
       return new Lock(from, path).acquire({ timeoutMs })
+    case 'multi':
+      return new MultiLock(from, [`${path}/b`, `${path}/a`]).acquire({ timeoutMs })
     case 'read':
       return new ReadWriteLock(from, path).read.acquire({ timeoutMs })
     case 'write':

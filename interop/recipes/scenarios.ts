@@ -2,12 +2,15 @@ import { barrier, doubleBarrier } from './barriers.ts'
 import { exclusive, limited, readersAndWriters, strangers, type KindOf } from './contention.ts'
 import { inOrder, readersBetweenWriters, type Queue } from './order.ts'
 import { revocation } from './revocation.ts'
+import { markedQueue, markedQueueOfTheDead, removal } from './marked-items.ts'
 import type { Scenario } from './scenario.ts'
 import {
   counting,
   discovery,
   group,
   party,
+  persistentNode,
+  persistentNodeOfTheDead,
   persistentTtlNode,
   queue,
   queueOfTheDead,
@@ -55,6 +58,8 @@ export const scenarios: readonly Scenario[] = [
   succession(lock, 'kazoo', 'zabra'),
   succession(lock, 'zabra', 'kazoo'),
 
+  exclusive('multi', withCurator),
+
   readersAndWriters(withCurator, plainSides),
   readersAndWriters(withKazoo, plainSides),
   readersAndWriters(all, namedSides),
@@ -95,4 +100,14 @@ export const scenarios: readonly Scenario[] = [
   party(withKazoo),
   sharedCount(withCurator),
   persistentTtlNode(withCurator),
+  persistentNode(withCurator),
+  persistentNodeOfTheDead('curator', 'zabra'),
+  markedQueue('delay', withCurator),
+  markedQueueOfTheDead('delay', 'curator', 'zabra'),
+  markedQueueOfTheDead('delay', 'zabra', 'curator'),
+  markedQueue('id', withCurator),
+  markedQueueOfTheDead('id', 'curator', 'zabra'),
+  markedQueueOfTheDead('id', 'zabra', 'curator'),
+  removal('zabra', 'curator'),
+  removal('curator', 'zabra'),
 ]

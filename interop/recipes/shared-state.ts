@@ -1,10 +1,13 @@
 /** Programs that share what is not held: numbers, items, groups, services. */
+import { text, type Client, type Stat } from '@zabra/client'
+import { until } from '../src/until.ts'
 import type { Scenario } from './scenario.ts'
 import type { Hand, Stage } from './stage.ts'
 import type { Player } from './troupe.ts'
 
 const timesEach = 40
 const itemsEach = 15
+const comebackMsMax = 10_000
 
 /** All count at once, and no count is lost. */
 export function counting(layout: 'long' | 'int', cast: readonly Player[]): Scenario {
@@ -112,6 +115,57 @@ export function sharedCount(cast: readonly Player[]): Scenario {
       const found = Buffer.from(data).toString('hex')
       const wanted = (cast.length * timesEach).toString(16).padStart(8, '0')
       if (found !== wanted) throw new Error(`VIOLATION: ${found} in place of ${wanted}`)
+    },
+  }
+}
+
+/** Ephemeral nodes with their data, which come again when somebody deletes them. */
+export function persistentNode(cast: readonly Player[]): Scenario {
+  return {
+    name: `persistent node of ${cast.join(', ')}`,
+    cast,
+    async play(stage, path) {
+      const { client } = stage
+      await client.create(path)
+      for (const [i, player] of cast.entries()) {
+        const own = `${path}/node${i}`
+        const hand = await stage.hand(player, 'stayer')
+        hand.tell('stay', own, 'up')
+        await hand.hear('stays')
+        const { czxid: before } = await shownAs('up', client, own)
+        await client.delete(own)
+        const isBack = async (): Promise<boolean> =>
+          ((await client.exists(own))?.czxid ?? before) > before
+        await until(`${own} does not come again`, comebackMsMax, isBack)
+        await shownAs('up', client, own)
+      }
+    },
+  }
+}
+
+async function shownAs(wanted: string, client: Client, path: string): Promise<Stat> {
+  const { data, stat } = await client.get(path, { codec: text })
+  if (data !== wanted || stat.ephemeralOwner === 0n)
+    throw new Error(`VIOLATION: ${path} has ${data}, owned by ${stat.ephemeralOwner}`)
+  return stat
+}
+
+/** Whoever wants the name of another waits until the session of that is over. */
+export function persistentNodeOfTheDead(first: Player, next: Player): Scenario {
+  return {
+    name: `persistent node: ${next} gets the name of ${first}, who is killed`,
+    cast: [first, next],
+    async play(stage, path) {
+      const victim = await stage.hand(first, 'victim')
+      const heir = await stage.hand(next, 'heir')
+      victim.tell('stay', path, first)
+      await victim.hear('stays')
+      heir.tell('stay', path, next)
+      await stage.client.sync()
+      await shownAs(first, stage.client, path)
+      await stage.kill(first)
+      await heir.hear('stays')
+      await shownAs(next, stage.client, path)
     },
   }
 }

@@ -5,6 +5,7 @@ import {
   ServiceDiscovery,
   Group,
   Party,
+  PersistentNode,
   PersistentTtlNode,
   Queue,
   SharedCount,
@@ -67,6 +68,9 @@ export async function share(
     case 'keep':
       await PersistentTtlNode.open(client, path, args[0]!, { codec: text, ttlMs: Number(args[1]) })
       return tell('kept')
+    case 'stay':
+      await PersistentNode.open(client, path, args[0]!, { codec: text, timeoutMs })
+      return tell('stays')
     case 'offer': {
       const [service = '', id = '', port = ''] = args
       const payload = { zone: 'eu' }

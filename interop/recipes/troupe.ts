@@ -23,7 +23,8 @@ async function fromJava() {
   const found = await curatorJars('curator-x-discovery')
   if (!found.ok) return { missing: found.reason }
   const { classPath } = found
-  const classes = await compile('recipes', ['Contender', 'Sharer'], classPath, import.meta.dirname)
+  const sources = ['Contender', 'Sharer', 'Queuer']
+  const classes = await compile('recipes', sources, classPath, import.meta.dirname)
   if (!classes.ok) return { missing: `javac failed: ${classes.output}` }
   return javaCommand([classes.dir, classPath], 'Contender')
 }

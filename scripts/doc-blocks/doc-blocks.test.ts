@@ -10,7 +10,7 @@ import { against, documentsOf, isForeign, isTest, readBlocks, type DocBlock } fr
 
 const here = dirname(fileURLToPath(import.meta.url))
 const root = join(here, '..', '..')
-/** In the workspace, so that imports are resolved as in a program of a reader. */
+/** Inside the workspace, so that imports resolve as in a reader's program. */
 const folder = join(here, '.blocks')
 
 const documents = documentsOf(root)
@@ -66,17 +66,21 @@ const own = blocks
   .map((block, index) => [placeOf(block), block, index] as const)
   .filter(([, block]) => !isForeign(block))
 
-test.each(own)('the block at %s runs', async (_, block, index) => {
-  const server = await startServer({ config: { extendedTypesEnabled: 'true' } })
-  try {
-    writeFileSync(fileOf(index), against(block, server.connectString))
-    if (block.language === 'ts') await runHere(fileOf(index))
-    else if (isTest(block)) await runTests(fileOf(index))
-    else await runAlone(fileOf(index))
-  } finally {
-    await server.stop()
-  }
-})
+test.each(own)(
+  'the block at %s runs',
+  async (_, block, index) => {
+    const server = await startServer({ config: { extendedTypesEnabled: 'true' } })
+    try {
+      writeFileSync(fileOf(index), against(block, server.connectString))
+      if (isTest(block)) await runTests(fileOf(index))
+      else if (block.language === 'ts') await runHere(fileOf(index))
+      else await runAlone(fileOf(index))
+    } finally {
+      await server.stop()
+    }
+  },
+  60_000,
+)
 
 async function runHere(file: string): Promise<void> {
   const silence = vi.spyOn(console, 'log').mockImplementation(() => {})
@@ -87,18 +91,18 @@ async function runHere(file: string): Promise<void> {
   }
 }
 
-/** As it is, without a compiler for it, in a folder where it may leave files. */
+/** Runs it as it is, in a folder where it may leave files. */
 async function runAlone(file: string): Promise<void> {
   const cwd = mkdtempSync(join(tmpdir(), 'zabra-block-'))
   const sources = ['--import', import.meta.resolve('tsx'), '--conditions=@zabra/source']
   try {
-    await promisify(execFile)(process.execPath, [...sources, file], { cwd, timeout: 20_000 })
+    await promisify(execFile)(process.execPath, [...sources, file], { cwd, timeout: 50_000 })
   } finally {
     rmSync(cwd, { recursive: true })
   }
 }
 
-/** By vitest, which complains where there is no test. */
+/** Runs it by vitest, which fails if there is no test. */
 async function runTests(file: string): Promise<void> {
   const conditions = { conditions: ['@zabra/source'] }
   const config = { resolve: conditions, ssr: { resolve: conditions }, test: { include: [file] } }
@@ -106,5 +110,5 @@ async function runTests(file: string): Promise<void> {
   writeFileSync(configFile, `export default ${JSON.stringify(config)}\n`)
   const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs')
   const args = [vitest, 'run', '--root', folder, '--config', configFile]
-  await promisify(execFile)(process.execPath, args, { timeout: 20_000 })
+  await promisify(execFile)(process.execPath, args, { timeout: 50_000 })
 }

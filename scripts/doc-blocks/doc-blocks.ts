@@ -1,10 +1,10 @@
 /**
  * The programs in the documents: what a reader copies must compile and run.
  *
- * A block that imports nothing is given a connected `client` and whatever it names of
- * `@zabra/client`. A comment before a block, `<!-- before: ... -->`, runs first, one after it,
- * `<!-- after: ... -->`, runs last, and neither is shown. `127.0.0.1:2181` stands for whatever
- * server there is, `clientPort: 2181` for any free port.
+ * A block without imports gets a connected `client` and every name of `@zabra/client` that it uses.
+ * A comment before a block, `<!-- before: ... -->`, runs first; one after it, `<!-- after: ...
+ * -->`, runs last; neither is shown. `127.0.0.1:2181` is replaced by the address of a running
+ * server, `clientPort: 2181` by a free port.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -14,7 +14,7 @@ export type Language = 'ts' | 'js' | 'python'
 
 export interface DocBlock {
   readonly document: string
-  /** Where it begins, counted from 1. */
+  /** The line where it begins, counted from 1. */
   readonly line: number
   readonly language: Language
   readonly program: string
@@ -24,10 +24,10 @@ const fence =
   /(?:<!-- before: ([^]*?) -->\n+)?^```(ts|js|python)\n([^]*?)^```$(?:\n+<!-- after: ([^]*?) -->)?/gm
 const placeholder = '127.0.0.1:2181'
 const hasImport = /^import /m
-/** Where there are no documents of ours. */
+/** Folders without documents of this project. */
 const elsewhere = /^(?:\..*|node_modules|dist|data|work)$/
 
-/** All documents of the repository, by their paths in it. */
+/** All documents of the repository, as paths relative to its root. */
 export function documentsOf(root: string, folder = ''): string[] {
   return readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
     const path = join(folder, entry.name)
@@ -51,19 +51,19 @@ export function readBlocks(root: string, document: string): DocBlock[] {
 const foreignPackage = /\b(?:from|require\() ?'(?:node-zookeeper-client|redlock|etcd3)'/
 
 /**
- * Of a client that is not ours. `npm run test:clients` installs those of ZooKeeper, and runs their
+ * Whether it uses another client. `npm run test:clients` installs those clients and runs their
  * blocks.
  */
 export function isForeign({ language, program }: Pick<DocBlock, 'language' | 'program'>): boolean {
   return language === 'python' || foreignPackage.test(program)
 }
 
-/** To be run by vitest. */
+/** Whether vitest has to run it. */
 export function isTest({ program }: DocBlock): boolean {
   return program.includes(`from 'vitest'`)
 }
 
-/** The same against a server that is there. */
+/** The same program for a server at another address. */
 export function against({ program }: DocBlock, servers: string): string {
   return program.replaceAll(placeholder, servers).replaceAll('clientPort: 2181', 'clientPort: 0')
 }

@@ -1,4 +1,12 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -7,11 +15,36 @@ import { siteProblems } from '../../site/html-check.ts'
 import { anchorsOf, deadLinks, linksOf } from '../../site/markdown-links.ts'
 import { namedFiles, pageFiles, routeOf } from '../../site/pages.ts'
 import { documentsOf } from '../doc-blocks/doc-blocks.ts'
+import { missingPaths, pathsIn } from './paths.ts'
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..')
 
 test('no link in a document leads nowhere', () => {
   expect(deadLinks(root, documentsOf(root))).toEqual([])
+})
+
+test('every path in ARCHITECTURE.md exists', () => {
+  const page = readFileSync(join(root, 'ARCHITECTURE.md'), 'utf8')
+  expect(pathsIn(page).length).toBeGreaterThan(100)
+  expect(missingPaths(page, [root, join(root, 'packages', 'core', 'src')])).toEqual([])
+})
+
+test('each package begins with a comment that names its parts, and every part exists', () => {
+  for (const name of readdirSync(join(root, 'packages'))) {
+    const src = join(root, 'packages', name, 'src')
+    const file = existsSync(join(src, 'index.ts')) ? 'index.ts' : 'main.tsx'
+    const [comment = ''] = /^\/\*\*.*?\*\//s.exec(readFileSync(join(src, file), 'utf8')) ?? []
+    expect(pathsIn(comment).length, name).toBeGreaterThan(2)
+    expect(missingPaths(comment, [src, join(src, '..'), root]), name).toEqual([])
+  }
+})
+
+test('paths in code are found, and other code is not', () => {
+  const page = 'See `a/b.ts`, `c/`, `d.md` and `x.y`, `a/b c`, `/znode`.\n```\n`e/f.ts`\n```\n'
+  expect(pathsIn(page)).toEqual(['a/b.ts', 'c/', 'd.md'])
+  withFiles({ 'a/b.ts': '', 'd.md': '' }, (folder) => {
+    expect(missingPaths(page, [folder])).toEqual(['c/'])
+  })
 })
 
 test('every page of the site has a document', () => {
@@ -59,7 +92,7 @@ test('links in code and in comments are none', () => {
   ])
 })
 
-/** Calls `check` with a folder that has these files. */
+/** Calls `check` with a folder that contains these files. */
 function withFiles(files: Readonly<Record<string, string>>, check: (folder: string) => void): void {
   const folder = mkdtempSync(join(tmpdir(), 'zabra-links-'))
   try {

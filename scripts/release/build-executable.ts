@@ -5,16 +5,16 @@ import { basename, join } from 'node:path'
 import { build, type Plugin } from 'esbuild'
 import { repository } from './published-packages.ts'
 
-/** What Node.js looks for in its own file to know that a program is inside. */
+/** Node.js looks for this text in its own file to find out that it contains a program. */
 const fuse = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2'
 
 /**
- * The modules that look at where their file is. In an executable there is no such place: `version.js`
- * gets its package.json from inside, and the command starts no worker of the client.
+ * The modules that use their own location. An executable has none: `version.js` gets its
+ * package.json embedded, and the command starts no worker of the client.
  */
 const modulesWithPlace = new Set(['version.js', 'worker-link.js'])
 
-/** Writes the executable; answers with its size. */
+/** Writes the executable; returns its size. */
 export async function buildExecutable(out: string): Promise<number> {
   if (!readFileSync(process.execPath).includes(`${fuse}:0`))
     throw new Error(`${process.execPath} cannot hold a program: take Node.js from nodejs.org`)
@@ -41,7 +41,7 @@ export async function buildExecutable(out: string): Promise<number> {
   }
 }
 
-/** One CommonJS file: an executable of Node.js 20 can hold nothing else. */
+/** One CommonJS file: an executable of Node.js 20 can contain nothing else. */
 async function bundle(outfile: string): Promise<void> {
   const command = join(repository, 'packages/cli')
   const { metafile } = await build({
@@ -73,7 +73,7 @@ async function bundle(outfile: string): Promise<void> {
     )
 }
 
-/** `version.js` reads the package.json of the command, whatever the path. */
+/** `version.js` reads the package.json of the command, whatever path it computes. */
 function embedManifest(file: string): Plugin {
   const namespace = 'embedded-manifest'
   return {

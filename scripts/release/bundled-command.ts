@@ -4,15 +4,15 @@ import { join } from 'node:path'
 import { buildSync } from 'esbuild'
 import { readManifest, repository, type Manifest } from './published-packages.ts'
 
-/** Where scripts/bundle.mjs puts the command, relative to packages/cli. */
+/** The folder of the bundle, relative to packages/cli. */
 export const bundleFolder = 'dist/bundle'
 
 export interface BundledCommand {
-  /** Relative to the bundle's folder. */
+  /** Relative to the folder of the bundle. */
   readonly files: readonly string[]
-  /** Packages that the bundle still imports: they have to be installed with it. */
+  /** Packages that the bundle imports at run time: they must be installed with it. */
   readonly imports: readonly string[]
-  /** Packages of others that are part of the bundle, by their name. */
+  /** Packages of other projects in the bundle, by name. */
   readonly contains: ReadonlyMap<string, BundledPackage>
 }
 
@@ -21,7 +21,7 @@ export interface BundledPackage {
   readonly licenseText: string
 }
 
-/** Reads what the bundle of the command is made of from the built files themselves. */
+/** Finds out from the built files what the bundle of the command consists of. */
 export function readBundledCommand(commandFolder: string): BundledCommand {
   const folder = join(commandFolder, bundleFolder)
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' })
@@ -37,7 +37,7 @@ export function readBundledCommand(commandFolder: string): BundledCommand {
   }
 }
 
-/** The packages that modules import, statically or when needed. Node's own are not among them. */
+/** The packages that modules import, statically or dynamically, except Node's own. */
 export function packagesImported(modules: readonly string[]): string[] {
   const { metafile } = buildSync({
     entryPoints: [...modules],
@@ -53,12 +53,12 @@ export function packagesImported(modules: readonly string[]): string[] {
   const specifiers = Object.values(metafile.inputs)
     .flatMap(({ imports }) => imports.filter(({ external }) => external === true))
     .map(({ path }) => path)
-    // `<runtime>` stands for helpers of esbuild itself.
+    // `<runtime>` stands for esbuild's own helpers.
     .filter((specifier) => !isBuiltin(specifier) && specifier !== '<runtime>')
   return [...new Set(specifiers.map(packageOf))].toSorted()
 }
 
-/** esbuild writes the path of each module it includes into a comment. */
+/** esbuild writes the path of each included module into a comment. */
 export function bundledPackages(module: string): string[] {
   const comments = module.matchAll(/^\s*\/\/ \S*node_modules\/(\S+)$/gm)
   return [...comments].map(([, path]) => packageOf(path!))
@@ -80,7 +80,7 @@ function describe(name: string, commandFolder: string): BundledPackage {
   return { version, licenseText: readFileSync(join(folder, license), 'utf8') }
 }
 
-/** The manifest of the command as it is published: it depends on what its bundle lacks. */
+/** The manifest of the published command: it depends on what its bundle does not contain. */
 export function commandManifest(manifest: Manifest, { imports }: BundledCommand): Manifest {
   const { exports: _, devDependencies: __, ...rest } = manifest
   const wanted = manifest.dependencies ?? {}

@@ -1,10 +1,10 @@
 /**
- * Makes the zabra command as a single file that needs no Node.js on the machine it runs on:
+ * Makes the zabra command as a single file that runs on machines without Node.js:
  *
  *     npm run executable -- [--out FILE]
  *
- * It is the Node.js that runs this program, with the bundled command inside it, so it runs on the same
- * system and processor.
+ * It consists of the Node.js that runs this program and the bundled command, so it runs on the same
+ * operating system and processor.
  */
 import { chmodSync, mkdirSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 
-/** Runs npm to its end and returns what it printed; throws with what it said when it fails. */
+/** Runs npm and returns its output; throws an error with its messages if it fails. */
 export function npm(args: readonly string[], cwd: string): string {
   const { status, stdout, stderr, error } = spawnSync('npm', args, {
     cwd,

@@ -12,8 +12,8 @@ export interface PackedPackage extends PublishedPackage {
 }
 
 /**
- * Makes the tarball of every published package, in the order in which they can be published, with
- * a bill of materials and checksums beside them. What was in the folder before is removed.
+ * Makes the tarball of every published package, in an order in which they can be published, with a
+ * bill of materials and checksums. Removes the previous content of the folder.
  */
 export function packAll(into: string): PackedPackage[] {
   rmSync(into, { recursive: true, force: true })

@@ -1,5 +1,5 @@
 /**
- * Makes the packages as they are published, in dist/:
+ * Makes the tarballs of the published packages, in dist/:
  *
  *     npm run pack -- [--out FOLDER]
  */

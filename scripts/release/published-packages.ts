@@ -15,7 +15,7 @@ export interface Manifest {
 }
 
 export interface PublishedPackage {
-  /** Name of its folder in packages/. */
+  /** The name of its folder in packages/. */
   readonly folder: string
   readonly manifest: Manifest
 }
@@ -24,7 +24,9 @@ export function readManifest(folder: string): Manifest {
   return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest
 }
 
-/** Every package that is not private, each after those of this repository it depends on. */
+/**
+ * Every package that is not private, each after the packages of this repository that it depends on.
+ */
 export function publishedPackages(): PublishedPackage[] {
   const all = readdirSync(join(repository, 'packages'))
     .map((folder) => ({ folder, manifest: readManifest(join(repository, 'packages', folder)) }))
@@ -49,7 +51,7 @@ export function inDependencyOrder(packages: readonly PublishedPackage[]): Publis
   return [...ordered]
 }
 
-/** What a package needs at run time, with the ranges it asks for. */
+/** The packages that it needs at run time, with their version ranges. */
 export function neededBy(manifest: Manifest): Readonly<Record<string, string>> {
   return { ...manifest.dependencies, ...manifest.peerDependencies }
 }

@@ -3,14 +3,14 @@ import { join } from 'node:path'
 import { posix } from 'node:path'
 
 /**
- * A README for the page of a registry: links into the repository become links to the files of one
- * release. Throws where a link leads nowhere.
+ * The README for the page of a registry: links into the repository become links to the files of one
+ * release. Throws if a link is dead.
  */
 export function absoluteLinks(
   markdown: string,
   context: {
     readonly repository: string
-    /** Folder of the README in the repository, with forward slashes. */
+    /** The folder of the README in the repository, with forward slashes. */
     readonly folder: string
     readonly repositoryUrl: string
     readonly tag: string

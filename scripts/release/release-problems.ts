@@ -1,19 +1,19 @@
 import { neededBy, type Manifest } from './published-packages.ts'
 
-/** What a release is judged by. */
+/** The facts that decide whether a release may be published. */
 export interface ReleaseState {
   readonly root: Manifest
   readonly packages: readonly Manifest[]
   readonly changelog: string
-  /** Files that differ from the commit. */
+  /** Files with uncommitted changes. */
   readonly changedFiles: readonly string[]
-  /** Tags of the commit. */
+  /** The tags of the commit. */
   readonly tags: readonly string[]
-  /** owner/name of the repository that the release runs in, where that is known. */
+  /** owner/name of the repository that the release runs in, if known. */
   readonly runsIn: string | undefined
 }
 
-/** Why this state must not be published; empty when nothing stands against it. */
+/** The reasons not to publish; empty if there are none. */
 export function releaseProblems(state: ReleaseState): string[] {
   const { root, packages, changelog, changedFiles, tags, runsIn } = state
   const { version } = root
@@ -41,7 +41,7 @@ export function releaseProblems(state: ReleaseState): string[] {
   return problems
 }
 
-/** The tag of the registry under which a version is installed: `latest` is what users get. */
+/** The registry's tag for a version; users install `latest`. */
 export function distTagOf(version: string): string {
   return version.includes('-') ? 'next' : 'latest'
 }

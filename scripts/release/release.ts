@@ -3,10 +3,10 @@
  *
  *     npm run release -- [--dry-run]
  *
- * Versions, changelog, tag and working tree are checked first. A version that the registry has already
- * is left out, so that a release that broke off can be run again. A dry run does everything but
- * publish; it ends with exit code 1 if the release would be refused. Provenance needs a service that
- * signs for the build: see .github/workflows/release.yml.
+ * It first checks versions, changelog, tag and working tree. It skips versions that the registry
+ * already has, so an interrupted release can be run again. A dry run does everything but publish;
+ * it ends with exit code 1 if the release would be refused. Provenance needs a service that signs
+ * for the build: see .github/workflows/release.yml.
  */
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'

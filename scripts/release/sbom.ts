@@ -9,9 +9,9 @@ interface Bom {
 }
 
 /**
- * The bill of materials, in CycloneDX, of all packages together: what a user gets who installs
- * them, and what the command contains. They are installed into `scratch`, an empty
- * folder whose name the document bears.
+ * Writes a bill of materials (CycloneDX) for all packages together: what an installation contains,
+ * and what the command contains. Installs them into `scratch`, an empty folder whose name the
+ * document gets.
  */
 export function writeSbom(
   packages: readonly PublishedPackage[],

@@ -23,8 +23,8 @@ import {
 import { absoluteLinks } from './readme-links.ts'
 
 /**
- * Puts a package together as it is published, in a folder of its own: the files that package.json
- * names, without tests, with the repository's addresses in package.json and README.
+ * Assembles a package as it is published in a separate folder: the files that package.json names,
+ * without tests, and the repository's addresses in package.json and README.
  */
 export function stage({ folder, manifest }: PublishedPackage, into: string): void {
   const source = join(repository, 'packages', folder)
@@ -53,10 +53,12 @@ export function stage({ folder, manifest }: PublishedPackage, into: string): voi
   writeFileSync(join(into, 'README.md'), text)
 }
 
+const isForTests = /\.test\.|\/testdata\//
+
 function stageLibrary(manifest: Manifest, source: string, into: string): Manifest {
   for (const file of filesOf(source)) {
     const isRewritten = file === 'package.json' || file === 'README.md'
-    if (!isRewritten && !file.includes('.test.') && !isLeftOver(file, manifest, source))
+    if (!isRewritten && !isForTests.test(file) && !isLeftOver(file, manifest, source))
       copy(file, source, into)
   }
   const { devDependencies: _, scripts: __, ...published } = manifest
@@ -64,8 +66,8 @@ function stageLibrary(manifest: Manifest, source: string, into: string): Manifes
 }
 
 /**
- * The compiler does not remove what it made of a source that is gone. A file that the manifest
- * exports is never left over: other tools make such files.
+ * Whether a file is left over: the compiler does not remove the output of deleted sources. A file
+ * that the manifest exports never is, because other tools make such files.
  */
 function isLeftOver(file: string, manifest: Manifest, source: string): boolean {
   if (JSON.stringify(manifest['exports'] ?? {}).includes(`"./${file}"`)) return false
@@ -73,7 +75,7 @@ function isLeftOver(file: string, manifest: Manifest, source: string): boolean {
   return compiled !== null && !existsSync(join(source, 'src', `${compiled[1]}.ts`))
 }
 
-/** The command is its bundle: nothing else has to be installed or loaded. */
+/** The command is its bundle: nothing else must be installed or loaded. */
 function stageCommand(manifest: Manifest, source: string, into: string): Manifest {
   const bundle = readBundledCommand(source)
   for (const file of bundle.files) copy(`${bundleFolder}/${file}`, source, into)
@@ -94,7 +96,7 @@ function licensesOf({ contains }: BundledCommand): string {
   return `This command contains the following packages.\n\n${sections.join('\n---\n\n')}`
 }
 
-/** What npm would pack. */
+/** The files that npm would pack. */
 function filesOf(source: string): string[] {
   const [listing] = JSON.parse(
     npm(['pack', '--dry-run', '--json', '--ignore-scripts'], source),

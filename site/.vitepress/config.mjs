@@ -1,6 +1,6 @@
-// VitePress over the Markdown of this repository. Pages are where GitHub shows them, so their links
-// are GitHub's too: relative to the file. Here they become links of the site, or of GitHub where the
-// site has no such page.
+// Builds a site from the Markdown of this repository with VitePress. Pages stay where GitHub shows
+// them, so their links are relative to the file, as on GitHub. Here they become links of the site,
+// or links to GitHub if the site has no such page.
 import { readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve as resolvePath } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -28,7 +28,7 @@ function readTitle(file) {
 
 const addressOf = (file) => `/${routeOf(file).replace(/(?:^|(?<=\/))index\.md$|\.md$/, '')}`
 
-/** Where a link of a document leads on the site. */
+/** The link on the site for a link in a document. */
 function siteLink(file, target) {
   if (isExternal(target) || target.startsWith('#') || target.startsWith('/')) return target
   const { path, anchor } = resolve(file, target)
@@ -60,6 +60,13 @@ export default defineConfig({
     anchor: { slugify },
     theme: { light: 'github-light', dark: 'github-dark' },
     config(markdown) {
+      const { rules } = markdown.renderer
+      const codeInline = rules.code_inline
+      rules.code_inline = (...args) => {
+        const [tokens, index] = args
+        const html = codeInline(...args)
+        return isLongName(tokens[index].content) ? withBreaks(html) : html
+      }
       markdown.core.ruler.push('links-of-the-repository', (state) => {
         const path = state.env.realPath ?? state.env.path
         if (path === undefined) return // a text without a file, such as the title of this one
@@ -85,7 +92,7 @@ export default defineConfig({
         },
       },
     ],
-    // One chunk for the search index and one for each page: nothing else to warn of.
+    // The search index is one chunk, and each page is one, so chunk size warnings have no use.
     build: { chunkSizeWarningLimit: 2000 },
   },
   buildEnd({ outDir }) {
@@ -124,7 +131,17 @@ export default defineConfig({
   },
 })
 
-/** Pages that explain come before the ones that list. */
+/** Names of metrics, keys and files can be wider than a column of a table. */
+function isLongName(code) {
+  return /^\S{25,}$/.test(code)
+}
+
+/** Lets a browser break the line within a name; copied text stays the same. */
+function withBreaks(html) {
+  return html.replace(/(?<=>[^<]*)[._/](?=[^<]*<\/code>)/g, '$&<wbr>')
+}
+
+/** Explanations rank above reference lists. */
 function boostDocument(id) {
   if (/\/(?:found-bugs|changelog|sweeps|command-reference|compatibility)(?:#|$|\.)/.test(id))
     return 0.3

@@ -1,36 +1,39 @@
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.apache.zookeeper.CreateMode;
-import org.apache.zookeeper.Watcher.Event.EventType;
-import org.apache.zookeeper.Watcher.Event.KeeperState;
-import org.apache.zookeeper.ZooDefs.Ids;
-import org.apache.zookeeper.ZooKeeper;
 
-/** What the harness asks of Apache's Java client: plain calls one by one, else the asynchronous ones. */
-public final class Player {
-  private static final int ANY_VERSION = -1;
-  private final byte[] data = new byte[100];
-  private final ZooKeeper client;
-  private final String root;
-
-  public static void main(String[] args) throws Exception {
-    Player player = new Player(args[0], args[1]);
-    say("ready");
-    BufferedReader wishes = new BufferedReader(new InputStreamReader(System.in));
-    for (String line = wishes.readLine(); line != null; line = wishes.readLine()) player.fulfil(line.split(" "));
-    System.exit(0);
+/** What the harness asks of a Java client: plain calls one by one, else the asynchronous ones. */
+abstract class Player {
+  /** Takes the result code of a call, which is 0 for success. */
+  interface Done {
+    void with(int code);
   }
 
-  private Player(String address, String root) throws Exception {
-    this.root = root;
-    CountDownLatch connected = new CountDownLatch(1);
-    this.client = new ZooKeeper(address, 30_000, event -> {
-      if (event.getState() == KeeperState.SyncConnected) connected.countDown();
-    });
-    connected.await();
+  abstract void get(String path) throws Exception;
+
+  abstract void set(String path, byte[] data) throws Exception;
+
+  abstract void create(String path, byte[] data) throws Exception;
+
+  abstract void get(String path, Done done) throws Exception;
+
+  abstract void set(String path, byte[] data, Done done) throws Exception;
+
+  abstract void create(String path, byte[] data, Done done) throws Exception;
+
+  /** Reads a node with a watch; {@code onChange} runs once, when its data has changed. */
+  abstract void watch(String path, Done onSet, Runnable onChange) throws Exception;
+
+  private final byte[] data = new byte[100];
+  private String root;
+
+  final void play(String ofTree) throws Exception {
+    root = ofTree;
+    say("ready");
+    BufferedReader wishes = new BufferedReader(new InputStreamReader(System.in));
+    for (String line = wishes.readLine(); line != null; line = wishes.readLine()) fulfil(line.split(" "));
+    System.exit(0);
   }
 
   private void fulfil(String[] wish) throws Exception {
@@ -61,9 +64,9 @@ public final class Player {
     int count = 0;
     while (System.nanoTime() < endsAt) {
       switch (operation) {
-        case "get" -> client.getData(root + "/data", false, null);
-        case "set" -> client.setData(root + "/data", data, ANY_VERSION);
-        default -> client.create(root + "/" + round + "-" + count, data, Ids.OPEN_ACL_UNSAFE, CreateMode.PERSISTENT);
+        case "get" -> get(root + "/data");
+        case "set" -> set(root + "/data", data);
+        default -> create(root + "/" + round + "-" + count, data);
       }
       count++;
     }
@@ -73,14 +76,17 @@ public final class Player {
   private int pipelined(String operation, int window, long endsAt, String round) throws Exception {
     Semaphore free = new Semaphore(window);
     AtomicInteger refused = new AtomicInteger();
+    Done settle = code -> {
+      if (code != 0) refused.incrementAndGet();
+      free.release();
+    };
     int count = 0;
     while (System.nanoTime() < endsAt) {
       free.acquire();
       switch (operation) {
-        case "get" -> client.getData(root + "/data", false, (rc, path, ctx, bytes, stat) -> settle(rc, free, refused), null);
-        case "set" -> client.setData(root + "/data", data, ANY_VERSION, (rc, path, ctx, stat) -> settle(rc, free, refused), null);
-        default -> client.create(root + "/" + round + "-" + count, data, Ids.OPEN_ACL_UNSAFE, CreateMode.PERSISTENT,
-            (rc, path, ctx, name) -> settle(rc, free, refused), null);
+        case "get" -> get(root + "/data", settle);
+        case "set" -> set(root + "/data", data, settle);
+        default -> create(root + "/" + round + "-" + count, data, settle);
       }
       count++;
     }
@@ -89,23 +95,17 @@ public final class Player {
     return count;
   }
 
-  private static void settle(int rc, Semaphore free, AtomicInteger refused) {
-    if (rc != 0) refused.incrementAndGet();
-    free.release();
-  }
-
-  private void watches(String[] paths) {
+  private void watches(String[] paths) throws Exception {
     AtomicInteger toSet = new AtomicInteger(paths.length);
     AtomicInteger toFire = new AtomicInteger(paths.length);
-    for (String path : paths) {
-      client.getData(path, event -> {
-        if (event.getType() == EventType.NodeDataChanged && toFire.decrementAndGet() == 0)
-          say("fired " + System.nanoTime());
-      }, (rc, at, ctx, bytes, stat) -> {
-        if (rc != 0) say("failed " + rc);
-        else if (toSet.decrementAndGet() == 0) say("armed");
-      }, null);
-    }
+    Done onSet = code -> {
+      if (code != 0) say("failed " + code);
+      else if (toSet.decrementAndGet() == 0) say("armed");
+    };
+    Runnable onChange = () -> {
+      if (toFire.decrementAndGet() == 0) say("fired " + System.nanoTime());
+    };
+    for (String path : paths) watch(path, onSet, onChange);
   }
 
   private static void say(String line) {

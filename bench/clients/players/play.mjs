@@ -1,7 +1,7 @@
 /**
- * What the harness asks of a client of Node, over the few calls that the adapters have in common:
- * get, set and create call back with an error or nothing, watch calls back when it is set and again
- * when it has fired.
+ * Executes the commands of the harness in a Node process, over the few calls that the adapters have
+ * in common: get, set and create call back with an error or nothing; watch calls back when it is
+ * set, and again when it has fired.
  */
 import { createInterface } from 'node:readline'
 
@@ -27,7 +27,7 @@ function say(line) {
   process.stdout.write(`${line}\n`)
 }
 
-/** Keeps so many requests on their way until the time is up. */
+/** Keeps `window` requests in flight until the time is up. */
 async function load(client, root, operation, window, seconds, round) {
   const data = Buffer.alloc(sizeOfData, 'x')
   const start = {
@@ -52,7 +52,7 @@ async function load(client, root, operation, window, seconds, round) {
   say(`done ${count} ${Math.round((performance.now() - startedAt) * 1e6)}`)
 }
 
-/** One watch; the time is that of the clock which all processes of the machine share. */
+/** Sets one watch; times are on the clock that all processes of the machine share. */
 function arm(client, path) {
   client.watch(
     path,
@@ -61,7 +61,7 @@ function arm(client, path) {
   )
 }
 
-/** Many watches, on children of one node. */
+/** Sets many watches, on the children of one node. */
 function watches(client, path, count) {
   let set = 0
   let fired = 0
@@ -75,7 +75,7 @@ function watches(client, path, count) {
   for (let i = 0; i < count; i++) client.watch(`${path}/${i}`, onSet, onFired)
 }
 
-/** Collects what is dead, and says how many bytes are alive. */
+/** Collects garbage, and returns the live bytes. */
 function settle() {
   globalThis.gc()
   const { heapUsed, external } = process.memoryUsage()

@@ -1,4 +1,4 @@
-/** No client at all: a socket of Node that sends the requests and counts the replies. */
+/** No client at all: a socket that sends requests and counts replies. */
 import { connect } from 'node:net'
 import { play } from './play.mjs'
 
@@ -6,7 +6,7 @@ const opcodes = { create: 1, get: 4, set: 5 }
 const sessionTimeoutMs = 30_000
 const frameBytesMax = 64 * 1024
 
-/** Numbers, text and bytes, as the protocol writes them, behind their length. */
+/** Encodes numbers, text and bytes as a frame of the protocol. */
 class Frame {
   #buffer = Buffer.alloc(frameBytesMax)
   #at = 0
@@ -70,7 +70,7 @@ await play(async (address) => {
     behind = Buffer.from(chunk.subarray(at))
     const answered = waiting.slice(0, count)
     waiting = waiting.slice(count)
-    // What is asked for meanwhile leaves together.
+    // Requests made during this are sent together.
     isReading = true
     for (const done of answered) done()
     isReading = false

@@ -12,7 +12,7 @@ await play(async (address) => {
     connect: address,
     timeout: 30_000,
     debug_level: 1,
-    // It takes ten partial reads in a row for a dead server; under load there are more.
+    // This client takes ten partial reads in a row for a dead server; under load there are more.
     response_counter_limit: 10_000,
   })
   const connected = new Promise((resolve) => client.once('connect', resolve))

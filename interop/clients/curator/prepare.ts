@@ -8,7 +8,7 @@ import { unprepared, type Client, type UnpreparedClient } from '../client.ts'
 import { converse } from '../conversation.ts'
 import { compile, javaCommand } from '../java/prepare.ts'
 
-const version = '5.7.1'
+export const version = '5.7.1'
 
 /** Apache Curator's recipes, with the Java client that they bring along. */
 export const curator: Client = {

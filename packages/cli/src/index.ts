@@ -1,3 +1,21 @@
+/**
+ * The command `zabra`: a server, a shell, and one-shot commands for data, coordination and operations.
+ *
+ *     process.exitCode = await main(['get', '/greeting'])
+ *
+ * - `table/`: the table of commands. Each entry names the file to load when the command is used, so a
+ *   one-shot never loads the server;
+ * - `commands/`: one file per command: its arguments, options, examples, and what it does;
+ * - `framework/`: parses the command line, runs a command, describes errors, prints help;
+ * - `connection/`, `ensemble/`: which servers to use (options, environment, contexts), and how to ask
+ *   all members of an ensemble;
+ * - `output/`: tables, JSON, colors, progress;
+ * - `shell/`: the interactive shell; `shell/zk/` has the commands of zkCli.sh;
+ * - `trees/`, `node/`, `offline/`, `holding/`, `backup/`, `history/`, `doctor/`, `dev/`: what groups of
+ *   commands share.
+ *
+ * To add a command, write one file in `commands/` and one entry in `table/`. docs/command.md is the guide.
+ */
 import { exitCodes } from './framework/exit-codes.ts'
 import { run } from './framework/run.ts'
 import { commands } from './table/index.ts'

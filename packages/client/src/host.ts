@@ -54,3 +54,22 @@ export interface Channel {
   readonly hasSubscribers: boolean
   publish(message: unknown): void
 }
+
+/** Under this name simulations tell every copy of this package who the host is. */
+const ambient = Symbol.for('zabra.host')
+
+/** The host of clients that are made without one, where a simulation runs the program. */
+export function ambientHost(): Host | undefined {
+  const find: unknown = Reflect.get(globalThis, ambient)
+  return typeof find === 'function' ? (find as () => Host | undefined)() : undefined
+}
+
+/**
+ * From now on this function is asked for the host of every client that is made without one. It
+ * answers undefined outside of a simulated program. Returns a function that ends this.
+ */
+export function provideHost(find: () => Host | undefined): () => void {
+  const before: unknown = Reflect.get(globalThis, ambient)
+  Reflect.set(globalThis, ambient, find)
+  return () => void Reflect.set(globalThis, ambient, before)
+}

@@ -1,14 +1,27 @@
 /**
- * A client of ZooKeeper.
+ * A ZooKeeper client for Node, for zabra's servers and Apache's.
  *
  *     await using client = await connect('127.0.0.1:2181/app')
  *     await client.create('/greeting', 'hello')
+ *     const { data } = await client.get('/greeting')
+ *     await client.set('/greeting', 'hello again', { ifVersion: 0 })
  *     for await (const change of client.watch('/', { recursive: true })) console.log(change)
  *
- * `@zabra/client/internal` has more, for recipes and simulations.
+ * `connect` returns a `Client`; its methods are the operations. Every call takes a `signal` and
+ * `timeoutMs`. A refused operation throws an `OperationError`, which `isRefusal(error, 'noNode')`
+ * recognizes; all errors say whether a write may have happened. Data are bytes, or values of a codec
+ * (`text`, `json`). A client survives lost connections by itself and ends with its session.
  *
- * Read `client.ts` for the API, `machine/session-machine.ts` for how a session survives lost
- * connections, and `machine/conversation.ts` for how replies are matched to requests.
+ * For readers of the source:
+ *
+ * - `client.ts`: the methods, `calls/` what each sends, `transaction.ts` transactions;
+ * - `machine/session-machine.ts`: how a session survives lost connections; `machine/conversation.ts`:
+ *   how replies are matched to calls; both are state machines without I/O;
+ * - `session-driver.ts`, `live-session.ts`: their driver, and the session as calls see it;
+ * - `watching/`: iterations over changes that miss nothing across reconnects;
+ * - `host.ts`, `node-host/`, `transport/`: what a client needs from its host, and Node's versions of it.
+ *
+ * `@zabra/client/internal` has more, for recipes and simulations. docs/client.md is the guide.
  */
 export { Client, type EnsureOptions, type ReconfigOptions, type WithSchema } from './client.ts'
 export type { AuthListener, StateListener } from './live-session.ts'

@@ -8,7 +8,7 @@ import { lateError, limit } from './calls/limit.ts'
 import * as kinds from './calls/kinds.ts'
 import { ClosedError, SessionExpiredError, TimeoutError } from './errors.ts'
 import { withHiddenPassword } from './hidden.ts'
-import type { Host, ServerAddress } from './host.ts'
+import { ambientHost, type Host, type ServerAddress } from './host.ts'
 import { Call } from './machine/call.ts'
 import {
   authKind,
@@ -98,7 +98,8 @@ export class LiveSession {
     this.hasCallerStacks = options.callerStacks ?? false
     this.connectTimeoutMs = options.connectTimeoutMs ?? defaultConnectTimeoutMs
     this.hasSessionToResume = options.session !== undefined
-    this.host = options.host ?? nodeHost(options)
+    const simulated = options.host === undefined ? ambientHost() : undefined
+    this.host = options.host ?? simulated ?? nodeHost(options)
     this.stateListeners = new Listeners(this.host)
     this.closingListeners = new Listeners(this.host)
     this.authListeners = new Listeners(this.host)
@@ -120,7 +121,9 @@ export class LiveSession {
               lateError(call, callTimeoutMs, this.problem()),
             ),
           )
-    this.link = this.makeLink(options, servers, {
+    // A simulated program has one thread.
+    const linked = simulated === undefined ? options : { ...options, keepAlive: 'loop' as const }
+    this.link = this.makeLink(linked, servers, {
       timeoutMs,
       readOnly: options.readOnly ?? false,
       renews: this.renews,

@@ -94,3 +94,20 @@ test('certificates in files are read for each connection', async () => {
   await client.connected()
   expect(await client.exists('/')).toBeDefined()
 })
+
+test('a file that holds no certificate is the reason of a failed attempt, not an exception', async () => {
+  const port = await startTls(true)
+  const folder = mkdtempSync(join(tmpdir(), 'zabra-tls-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const certFile = join(folder, 'cert.pem')
+  writeFileSync(certFile, pem('cert').slice(0, 100))
+  const client = new Client({
+    servers: `localhost:${port}`,
+    tls: { ca: pem('cert'), key: pem('key'), certFile },
+  })
+  onTestFinished(() => client.close())
+  await expect(client.connected({ timeoutMs: 300 })).rejects.toThrow(/PEM/)
+  writeFileSync(certFile, pem('cert'))
+  await client.connected()
+  expect(await client.exists('/')).toBeDefined()
+})

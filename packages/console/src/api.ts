@@ -109,27 +109,12 @@ export interface Session {
     readonly lastHeardMsAgo: number
     readonly lastOperation: string | null
     readonly requests: number
+    readonly outstanding: number
+    readonly watches: number
     readonly meanLatencyMs: number
     readonly maxLatencyMs: number
     readonly identities: readonly string[]
   } | null
-}
-export interface Contender {
-  readonly node: string
-  readonly holds: boolean
-  readonly mode: 'read' | 'write' | null
-  readonly id: string | null
-  readonly session: string
-  readonly token: string
-  readonly since: string
-  readonly library: string
-}
-export interface Line {
-  readonly path: string
-  readonly kind: string
-  readonly total: number
-  readonly hidden: number
-  readonly contenders: readonly Contender[]
 }
 export interface Impact {
   readonly nodes: number
@@ -153,7 +138,7 @@ export class ApiError extends Error {
   }
 }
 
-type Query = Readonly<Record<string, string | number | boolean | undefined>>
+export type Query = Readonly<Record<string, string | number | boolean | undefined>>
 
 export interface Asking {
   /** Asks this server instead of the one in use. */
@@ -271,6 +256,12 @@ export async function getData(path: string, bytesMax?: number): Promise<Data> {
   return { bytes, total, version: Number(response.headers.get('zabra-version')) }
 }
 
+/** An answer that is bytes, whole. */
+export async function getBytes(path: string, query: Query): Promise<Uint8Array> {
+  const response = await send(path, query, { headers: headersOf() })
+  return new Uint8Array(await whole(response.arrayBuffer()))
+}
+
 /** Lines of JSON as they come. */
 export async function* search(query: Query, signal: AbortSignal): AsyncGenerator {
   const response = await send('/search', query, { headers: headersOf(), signal })
@@ -284,13 +275,14 @@ const silenceMsMax = 25_000
 export async function* events(
   query: Query,
   { origin, signal }: Asking,
+  path = '/events',
 ): AsyncGenerator<{ readonly event: string; readonly data: unknown }> {
   const silence = new AbortController()
   const signals = [silence.signal, ...(signal === undefined ? [] : [signal])]
   const init = { headers: headersOf(), signal: AbortSignal.any(signals) }
   let timer = setTimeout(() => silence.abort(), silenceMsMax)
   try {
-    const response = await send('/events', query, init, origin)
+    const response = await send(path, query, init, origin)
     let event = ''
     for await (const line of linesOf(response)) {
       clearTimeout(timer)

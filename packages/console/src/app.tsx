@@ -1,12 +1,9 @@
 import { signal } from '@preact/signals'
 import type { ComponentType } from 'preact'
 import { Dialog } from './dialog.tsx'
-import { EnsembleView } from './ensemble.tsx'
-import { LoadView } from './load/load-view.tsx'
-import { LocksView } from './locks.tsx'
+import { lazy } from './lazy.tsx'
 import { switchTo } from './live.ts'
 import { candidates, home, isAway, isChosen, nameOf, server } from './servers.ts'
-import { SessionsView } from './sessions.tsx'
 import { SignIn } from './sign-in.tsx'
 import {
   announcement,
@@ -24,6 +21,7 @@ import { TreeView } from './tree-view.tsx'
 
 const titles: Readonly<Record<View, string>> = {
   tree: 'Tree',
+  history: 'History',
   ensemble: 'Ensemble',
   sessions: 'Sessions',
   locks: 'Locks',
@@ -31,10 +29,11 @@ const titles: Readonly<Record<View, string>> = {
 }
 const pages: Readonly<Record<View, ComponentType>> = {
   tree: TreeView,
-  ensemble: EnsembleView,
-  sessions: SessionsView,
-  locks: LocksView,
-  load: LoadView,
+  history: lazy(async () => (await import('./history/history-view.tsx')).HistoryView),
+  ensemble: lazy(async () => (await import('./ensemble/ensemble-view.tsx')).EnsembleView),
+  sessions: lazy(async () => (await import('./sessions/sessions-view.tsx')).SessionsView),
+  locks: lazy(async () => (await import('./coordination/coordination-view.tsx')).CoordinationView),
+  load: lazy(async () => (await import('./load/load-view.tsx')).LoadView),
 }
 
 type Theme = 'light' | 'dark'

@@ -1,46 +1,56 @@
-import { useState } from 'preact/hooks'
+import type { ComponentChildren } from 'preact'
+import { useEffect, useMemo, useState } from 'preact/hooks'
 import { ApiError, change, getData, type Data } from './api.ts'
+import {
+  bestForm,
+  formsOf,
+  pack,
+  packingOf,
+  tokensOf,
+  unpack,
+  unpackedBytesMax,
+  type Form,
+  type Packing,
+  type Unpacked,
+} from './content.ts'
 import { Problem } from './dialog.tsx'
-import { bytesText, hexOf, jsonOf, textOf } from './format.ts'
+import { bytesText, hexOf, textOf } from './format.ts'
+import { knownFormat } from './known-formats.ts'
 import { merge } from './merge.ts'
+import { nameOf } from './paths.ts'
 import { announcement, mayWrite, place } from './state.ts'
 
-type Form = 'text' | 'json' | 'hex'
+const formNames = { text: 'Text', json: 'JSON', yaml: 'YAML', hex: 'Hex' } as const
+const packingNames = { gzip: 'gzip', deflate: 'zlib' } as const
+/** A dump is five times as long as what it shows. */
+const hexBytesMax = 256 * 1024
 
 interface Props {
   readonly path: string
   readonly data: Data
   readonly onWantAll: () => void
-  readonly onSaved: () => Promise<void>
+  /** Undefined where the data is not to be changed: it is past, for example. */
+  readonly onSaved?: () => Promise<void>
 }
 
-/** The data of a znode as text, JSON or bytes; it is edited only where the whole of it is text. */
+/** The data of a znode; it is edited only where the whole of it is text. */
 export function DataView({ path, data, onWantAll, onSaved }: Props) {
   const isWhole = data.bytes.length === data.total
-  const text = isWhole ? textOf(data.bytes) : textStart(data.bytes)
-  const json = isWhole && text !== undefined ? jsonOf(text) : undefined
-  const wanted = place.value.query.get('as') as Form | null
-  const [form, setForm] = useState<Form | null>(wanted)
-  const best: Form = json !== undefined ? 'json' : text !== undefined ? 'text' : 'hex'
-  const isPossible =
-    form === 'hex' ||
-    (form === 'text' && text !== undefined) ||
-    (form === 'json' && json !== undefined)
-  const shown = form !== null && isPossible ? form : best
-  const [edited, setEdited] = useState<{ text: string; base: string; version: number } | undefined>(
-    undefined,
-  )
-  const choose = (to: Form): void => {
-    setForm(to)
-    const query = new URLSearchParams(place.value.query)
-    query.set('as', to)
-    history.replaceState(null, '', `#/tree?${query}`)
-  }
-  if (edited !== undefined) {
+  const packing = isWhole ? packingOf(data.bytes) : undefined
+  const unpacked = useUnpacked(data.bytes, packing)
+  const [isAsStored, setAsStored] = useState(false)
+  const [edited, setEdited] = useState<{ text: string; version: number } | undefined>(undefined)
+  const inside = isAsStored ? undefined : unpacked
+  const bytes = inside?.bytes ?? data.bytes
+  const isAll = isWhole && inside?.isWhole !== false
+  const { text } = useMemo(() => formsOf(bytes, isAll), [bytes, isAll])
+  if (edited !== undefined && onSaved !== undefined) {
     return (
       <Editor
         path={path}
-        {...edited}
+        text={edited.text}
+        version={edited.version}
+        packing={inside === undefined ? undefined : packing}
         onEnd={(isSaved) => {
           setEdited(undefined)
           if (isSaved) void onSaved()
@@ -48,33 +58,36 @@ export function DataView({ path, data, onWantAll, onSaved }: Props) {
       />
     )
   }
-  const content = shown === 'hex' ? hexOf(data.bytes) : shown === 'json' ? json : text
+  const mayEdit = onSaved !== undefined && mayWrite.value && isAll && text !== undefined
   return (
-    <div class="data">
-      <div class="line" role="group" aria-label="Show the data as">
-        {(['text', 'json', 'hex'] as const).map((each) => (
-          <button
-            key={each}
-            type="button"
-            aria-pressed={each === shown}
-            disabled={
-              (each === 'text' && text === undefined) || (each === 'json' && json === undefined)
-            }
-            onClick={() => choose(each)}
-          >
-            {{ text: 'Text', json: 'JSON', hex: 'Hex' }[each]}
-          </button>
-        ))}
-        <span class="grow" />
-        {mayWrite.value && isWhole && text !== undefined && (
-          <button
-            type="button"
-            onClick={() => setEdited({ text, base: text, version: data.version })}
-          >
-            Edit
-          </button>
-        )}
-      </div>
+    <DataShow
+      path={path}
+      bytes={bytes}
+      isWhole={isAll}
+      actions={
+        <>
+          {packing !== undefined && unpacked !== undefined && (
+            <button
+              type="button"
+              aria-pressed={isAsStored}
+              onClick={() => setAsStored(!isAsStored)}
+            >
+              As stored
+            </button>
+          )}
+          {data.total > 0 && isWhole && (
+            <button type="button" onClick={() => saveAsFile(path, data.bytes)}>
+              Save as file
+            </button>
+          )}
+          {mayEdit && (
+            <button type="button" onClick={() => setEdited({ text, version: data.version })}>
+              Edit
+            </button>
+          )}
+        </>
+      }
+    >
       {!isWhole && (
         <p class="notice">
           These are the first {bytesText(data.bytes.length)} of {bytesText(data.total)}.{' '}
@@ -83,31 +96,137 @@ export function DataView({ path, data, onWantAll, onSaved }: Props) {
           </button>
         </p>
       )}
-      {data.total === 0 ? (
+      {packing !== undefined && inside !== undefined && (
+        <p class="muted">
+          {packingNames[packing]}, {bytesText(data.total)}, unpacked to{' '}
+          {inside.isWhole
+            ? bytesText(inside.bytes.length)
+            : `more than ${bytesText(unpackedBytesMax)}, of which this is the beginning`}
+          .
+        </p>
+      )}
+    </DataShow>
+  )
+}
+
+/** What packed data holds; undefined until it is known, and where it is nothing packed. */
+function useUnpacked(bytes: Uint8Array, packing: Packing | undefined): Unpacked | undefined {
+  const [unpacked, setUnpacked] = useState<{ of: Uint8Array; value: Unpacked | undefined }>()
+  useEffect(() => {
+    if (packing === undefined) return
+    let isHere = true
+    void unpack(bytes, packing).then((value) => isHere && setUnpacked({ of: bytes, value }))
+    return () => void (isHere = false)
+  }, [bytes, packing])
+  return unpacked?.of === bytes ? unpacked.value : undefined
+}
+
+/** Hands the bytes to the browser, which asks where to. */
+function saveAsFile(path: string, bytes: Uint8Array): void {
+  const link = document.createElement('a')
+  link.href = URL.createObjectURL(new Blob([bytes as Uint8Array<ArrayBuffer>]))
+  link.download = nameOf(path) || 'root'
+  link.click()
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000)
+}
+
+interface ShowProps {
+  readonly path: string
+  readonly bytes: Uint8Array
+  readonly isWhole: boolean
+  readonly actions?: ComponentChildren
+  readonly children?: ComponentChildren
+}
+
+/** A value as text, JSON, YAML or bytes, and what it is for well-known programs. */
+function DataShow({ path, bytes, isWhole, actions, children }: ShowProps) {
+  const forms = useMemo(() => formsOf(bytes, isWhole), [bytes, isWhole])
+  const [wanted, setWanted] = useState(place.value.query.get('as') as Form | null)
+  const [hexMax, setHexMax] = useState(hexBytesMax)
+  const isPossible = (form: Form): boolean => form === 'hex' || forms[form] !== undefined
+  const form =
+    wanted !== null && wanted in formNames && isPossible(wanted) ? wanted : bestForm(forms)
+  const choose = (to: Form): void => {
+    setWanted(to)
+    const query = new URLSearchParams(place.value.query)
+    query.set('as', to)
+    history.replaceState(null, '', `#/${place.value.view}?${query}`)
+  }
+  const isDumpCut = form === 'hex' && bytes.length > hexMax
+  const content = form === 'hex' ? hexOf(bytes.subarray(0, hexMax)) : forms[form]!
+  return (
+    <div class="data">
+      <div class="line" role="group" aria-label="Show the data as">
+        {(['text', 'json', 'yaml', 'hex'] as const).map(
+          (each) =>
+            (each !== 'yaml' || isPossible(each)) && (
+              <button
+                key={each}
+                type="button"
+                aria-pressed={each === form}
+                disabled={!isPossible(each)}
+                onClick={() => choose(each)}
+              >
+                {formNames[each]}
+              </button>
+            ),
+        )}
+        <span class="grow" />
+        {actions}
+      </div>
+      {children}
+      {isWhole && forms.text !== undefined && <KnownFormat path={path} text={forms.text} />}
+      {isDumpCut && (
+        <p class="notice">
+          This is the dump of the first {bytesText(hexMax)} of {bytesText(bytes.length)}.{' '}
+          <button type="button" onClick={() => setHexMax(Infinity)}>
+            Dump all
+          </button>
+        </p>
+      )}
+      {bytes.length === 0 ? (
         <p class="muted">No data.</p>
       ) : (
         <pre tabIndex={0} aria-label="Data">
-          {content}
+          {tokensOf(content, form).map(({ text, kind }, at) =>
+            kind === '' ? (
+              text
+            ) : (
+              <span key={at} class={`t-${kind}`}>
+                {text}
+              </span>
+            ),
+          )}
         </pre>
       )}
     </div>
   )
 }
 
-/** The first part of a text may end within a character. */
-function textStart(bytes: Uint8Array): string | undefined {
-  for (let cut = 0; cut < 4; cut++) {
-    const text = textOf(bytes.subarray(0, bytes.length - cut))
-    if (text !== undefined) return text
-  }
-  return undefined
+function KnownFormat({ path, text }: { readonly path: string; readonly text: string }) {
+  const known = useMemo(() => knownFormat(path, text), [path, text])
+  if (known === undefined) return null
+  return (
+    <section class="known" aria-label={known.title}>
+      <h3>{known.title}</h3>
+      <dl>
+        {known.facts.map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+    </section>
+  )
 }
 
 interface EditorProps {
   readonly path: string
   readonly text: string
-  readonly base: string
   readonly version: number
+  /** How the text is packed before it is saved. */
+  readonly packing: Packing | undefined
   readonly onEnd: (isSaved: boolean) => void
 }
 
@@ -118,14 +237,14 @@ interface Conflict {
 }
 
 /** Saves over the version that it began with, and over no other. */
-function Editor({ path, text: before, base, version: first, onEnd }: EditorProps) {
-  const [text, setText] = useState(before)
+function Editor({ path, text: base, version: first, packing, onEnd }: EditorProps) {
+  const [text, setText] = useState(base)
   const [version, setVersion] = useState(first)
   const [conflict, setConflict] = useState<Conflict | undefined>(undefined)
   const [error, setError] = useState<unknown>(undefined)
   const save = async (over: number): Promise<void> => {
     try {
-      await change('PUT', '/data', { path, version: over }, { data: text })
+      await change('PUT', '/data', { path, version: over }, await bodyOf(text, packing))
       announcement.value = `${path} is saved`
       onEnd(true)
     } catch (fault) {
@@ -133,7 +252,7 @@ function Editor({ path, text: before, base, version: first, onEnd }: EditorProps
       if (!(fault instanceof ApiError) || fault.code !== 'badVersion') return
       try {
         const now = await getData(path)
-        const theirs = textOf(now.bytes)
+        const theirs = await textIn(now.bytes, packing)
         const merged = theirs === undefined ? undefined : merge(base, text, theirs)
         setConflict({ theirs, version: now.version, merged })
       } catch (other) {
@@ -155,6 +274,9 @@ function Editor({ path, text: before, base, version: first, onEnd }: EditorProps
         value={text}
         onInput={(event) => setText(event.currentTarget.value)}
       />
+      {packing !== undefined && (
+        <p class="muted">It is packed with {packingNames[packing]} again when it is saved.</p>
+      )}
       {conflict === undefined ? (
         <Problem error={error} />
       ) : (
@@ -196,4 +318,25 @@ function Editor({ path, text: before, base, version: first, onEnd }: EditorProps
       </div>
     </form>
   )
+}
+
+async function bodyOf(text: string, packing: Packing | undefined): Promise<object> {
+  if (packing === undefined) return { data: text }
+  const packed = await pack(new TextEncoder().encode(text), packing)
+  // In parts: a call does not take arguments without limit.
+  let binary = ''
+  for (let at = 0; at < packed.length; at += 8192) {
+    binary += String.fromCharCode(...packed.subarray(at, at + 8192))
+  }
+  return { data: btoa(binary), encoding: 'base64' }
+}
+
+async function textIn(
+  bytes: Uint8Array,
+  packing: Packing | undefined,
+): Promise<string | undefined> {
+  if (packing === undefined) return textOf(bytes)
+  if (packingOf(bytes) !== packing) return undefined
+  const unpacked = await unpack(bytes, packing)
+  return unpacked?.isWhole === true ? textOf(unpacked.bytes) : undefined
 }

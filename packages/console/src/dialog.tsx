@@ -4,11 +4,13 @@ import { useEffect, useRef } from 'preact/hooks'
 interface Props {
   readonly title: string
   readonly onClose: () => void
+  /** For what stands side by side. */
+  readonly isWide?: boolean
   readonly children: ComponentChildren
 }
 
 /** A modal dialog; Escape closes it, and the focus stays inside. */
-export function Dialog({ title, onClose, children }: Props) {
+export function Dialog({ title, onClose, isWide = false, children }: Props) {
   const ref = useRef<HTMLDialogElement>(null)
   useEffect(() => {
     const before = document.activeElement
@@ -18,7 +20,12 @@ export function Dialog({ title, onClose, children }: Props) {
     }
   }, [])
   return (
-    <dialog ref={ref} aria-label={title} onClose={onClose}>
+    <dialog
+      ref={ref}
+      class={isWide ? 'wide-dialog' : undefined}
+      aria-label={title}
+      onClose={onClose}
+    >
       <header>
         <h2>{title}</h2>
         <button type="button" onClick={onClose} aria-label="Close">

@@ -39,8 +39,8 @@ function traceOf(a: readonly string[], b: readonly string[]): Int32Array[] | und
         edits === 0
           ? 0
           : takesFromB(before, k, edits)
-            ? at(before, k + 1, edits - 1)
-            : at(before, k - 1, edits - 1) + 1
+            ? furthest(before, k + 1, edits - 1)
+            : furthest(before, k - 1, edits - 1) + 1
       let y = x - k
       while (x < a.length && y < b.length && a[x] === b[y]) {
         x++
@@ -55,12 +55,12 @@ function traceOf(a: readonly string[], b: readonly string[]): Int32Array[] | und
   return undefined
 }
 
-const at = (reached: Int32Array, k: number, edits: number): number => reached[k + edits + 1]!
+const furthest = (reached: Int32Array, k: number, edits: number): number => reached[k + edits + 1]!
 
 /** Whether the way to diagonal `k` inserts an item of `b`, rather than deletes one of `a`. */
 function takesFromB(before: Int32Array, k: number, edits: number): boolean {
   if (k === -edits) return true
-  return k !== edits && at(before, k - 1, edits - 1) < at(before, k + 1, edits - 1)
+  return k !== edits && furthest(before, k - 1, edits - 1) < furthest(before, k + 1, edits - 1)
 }
 
 /** Walks back from the ends, and joins steps that touch. */
@@ -75,7 +75,7 @@ function editsIn(
     const before = trace[edits - 1]!
     const isFromB = takesFromB(before, x - y, edits)
     const k = isFromB ? x - y + 1 : x - y - 1
-    const fromX = at(before, k, edits - 1)
+    const fromX = furthest(before, k, edits - 1)
     const fromY = fromX - k
     // After the insertion or deletion, the way followed equal items.
     const [toX, toY] = isFromB ? [fromX, fromY + 1] : [fromX + 1, fromY]
@@ -108,10 +108,14 @@ export interface Line {
   readonly text: string
 }
 
-/** Two texts side by side; undefined if they are too different to compare. */
-export function linePairs(before: string, after: string): LinePair[] | undefined {
-  const [a, b] = [before.split('\n'), after.split('\n')]
-  const edits = editsOf(a, b)
+/** Two texts side by side, either of which may be missing; undefined if they are too different. */
+export function linePairs(
+  before: string | undefined,
+  after: string | undefined,
+): LinePair[] | undefined {
+  const [a, b] = [before?.split('\n') ?? [], after?.split('\n') ?? []]
+  const isOneMissing = a.length === 0 || b.length === 0
+  const edits = isOneMissing ? replaceAll(a, b) : editsOf(a, b)
   if (edits === undefined) return undefined
   const pairs: LinePair[] = []
   const left = (i: number): Line => ({ number: i + 1, text: a[i]! })
@@ -128,6 +132,10 @@ export function linePairs(before: string, after: string): LinePair[] | undefined
   }
   same(a.length)
   return pairs
+}
+
+function replaceAll(a: readonly string[], b: readonly string[]): Edit[] {
+  return [{ aStart: 0, aEnd: a.length, bStart: 0, bEnd: b.length }]
 }
 
 /** A run of lines; one in which nothing changed can be folded. */

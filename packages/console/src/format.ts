@@ -14,6 +14,10 @@ export function countText(count: number): string {
   return count.toLocaleString('en-US')
 }
 
+export function msText(value: number): string {
+  return `${countText(Number(value.toFixed(value >= 100 ? 0 : value >= 10 ? 1 : 2)))} ms`
+}
+
 export function rateText(perSecond: number): string {
   const digits = perSecond >= 100 ? 0 : perSecond >= 10 ? 1 : 2
   return `${Number(perSecond.toFixed(digits)).toLocaleString('en-US')}/s`
@@ -31,6 +35,22 @@ export function lastingText(ms: number): string {
 export function timeText(iso: string): string {
   const time = new Date(iso)
   return Number.isNaN(time.getTime()) ? iso : time.toISOString().replace('T', ' ').slice(0, 19)
+}
+
+/** A count of things, in words. */
+export function countOf(count: number, one: string, many = `${one}s`): string {
+  return `${countText(count)} ${count === 1 ? one : many}`
+}
+
+/** A duration to the millisecond, where that matters. */
+export function preciseText(ms: number): string {
+  if (ms < 1000) return `${Math.round(ms)} ms`
+  return ms < 10_000 ? `${(ms / 1000).toFixed(1)} s` : lastingText(ms)
+}
+
+/** A time with milliseconds, in which elections are measured. */
+export function clockText(timeMs: number): string {
+  return new Date(timeMs).toISOString().slice(0, 23).replace('T', ' ')
 }
 
 const permissionWords: Readonly<Record<string, string>> = {

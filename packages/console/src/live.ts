@@ -2,16 +2,7 @@
  * The connection to the ensemble: one stream brings what changes. When it ends, the page looks for a
  * server again, first the one it used, then the other members.
  */
-import {
-  ApiError,
-  events,
-  get,
-  greet,
-  whoAmIAt,
-  type Ensemble,
-  type Sample,
-  type WhoAmI,
-} from './api.ts'
+import { ApiError, events, get, greet, whoAmIAt, type Ensemble, type WhoAmI } from './api.ts'
 import {
   candidates,
   forgetZxid,
@@ -30,7 +21,6 @@ import {
   credentials,
   generation,
   link,
-  sampleListeners,
   signInReason,
   who,
   type Change,
@@ -110,7 +100,7 @@ async function session(candidate: Server, signal: AbortSignal, onOpen: () => voi
   }
   let learning: ReturnType<typeof setInterval> | undefined
   try {
-    for await (const { event, data } of events({ path: '/', metrics: true }, { origin, signal })) {
+    for await (const { event, data } of events({ path: '/' }, { origin, signal })) {
       if (event === 'ready') {
         arrive(candidate, found)
         onOpen()
@@ -120,8 +110,6 @@ async function session(candidate: Server, signal: AbortSignal, onOpen: () => voi
       } else if (event === 'changes') {
         const { changes, isTruncated } = data as { changes: Change[]; isTruncated: boolean }
         for (const listener of changeListeners) listener(changes, isTruncated)
-      } else if (event === 'metrics') {
-        for (const listener of sampleListeners) listener(data as Sample)
       }
     }
   } finally {
@@ -130,7 +118,10 @@ async function session(candidate: Server, signal: AbortSignal, onOpen: () => voi
 }
 
 function arrive(candidate: Server, found: WhoAmI): void {
-  if (server.value.origin !== candidate.origin) isChosen.value = false
+  if (server.value.origin !== candidate.origin) {
+    if (isChosen.value) announcement.value = `${nameOf(server.value)} does not answer`
+    isChosen.value = false
+  }
   server.value = candidate
   who.value = found
 }

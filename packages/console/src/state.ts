@@ -1,8 +1,8 @@
 /** What all views share: where the page is, who uses it, and whether the server is there. */
 import { computed, signal } from '@preact/signals'
-import type { Role, Sample, WhoAmI } from './api.ts'
+import type { Role, WhoAmI } from './api.ts'
 
-export const views = ['tree', 'ensemble', 'sessions', 'locks', 'load'] as const
+export const views = ['tree', 'history', 'ensemble', 'sessions', 'locks', 'load'] as const
 export type View = (typeof views)[number]
 
 export interface Place {
@@ -53,7 +53,6 @@ export interface Change {
 }
 export type ChangeListener = (changes: readonly Change[], isTruncated: boolean) => void
 export const changeListeners = new Set<ChangeListener>()
-export const sampleListeners = new Set<(sample: Sample) => void>()
 
 /** What has just happened, for those who do not see the page. */
 export const announcement = signal('')

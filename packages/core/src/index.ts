@@ -1,9 +1,25 @@
 /**
- * What a server decides: deterministic, without sockets, files, timers or clocks.
+ * A ZooKeeper server without I/O: the tree of znodes, sessions, watches, the log, snapshots, recovery,
+ * leader election, Zab, and history. It is deterministic. It has no socket, file, timer, clock or
+ * random number; its host passes them in through the interfaces of `ports.ts`. `@zabra/server` is the
+ * host in production, the simulator is the host in tests.
  *
- * Read `peer/peer.ts` for the path of a request, `operations/` for what each one does,
- * `state/tree/tree.ts` for where znodes live, `storage/` for what is on disk, and `ports.ts` for what
- * is asked of the host.
+ * A host recovers a database from a disk, creates a `Peer` (standalone) or an `EnsemblePeer` and a
+ * `Journal`, and then passes in what happens: the bytes of connections, the time, finished disk writes.
+ *
+ * The folders are layers; each imports only from those before it:
+ *
+ * - `base/`, `membership/`: general tools; the members of an ensemble and its quorums;
+ * - `state/`: what a transaction changes: tree, ACLs, watches, and the database that holds them;
+ * - `operations/`: one file per operation;
+ * - `storage/`, `history/`: log, snapshots and recovery; questions about the past;
+ * - `service/`: connections, sessions, the order of requests, replies;
+ * - `consensus/`: election and Zab, as state machines that never wait;
+ * - `peer/`: a whole server, and the drivers of those machines.
+ *
+ * Begin with `service/client-pipeline.ts` for the path of a request, `operations/set-data.ts` for a
+ * typical operation, and `consensus/zab/leader.ts` for an ensemble. ARCHITECTURE.md follows a write
+ * through all of them.
  */
 export { AssertionError } from './base/assert.ts'
 export { Database, type DatabaseOptions, type LoggedDigest } from './state/database.ts'
@@ -97,6 +113,7 @@ export * from './membership/quorum.ts'
 export * from './membership/server-spec.ts'
 export {
   Journal,
+  type BatchSource,
   type DiskStats,
   type JournalEvent,
   type JournalOptions,

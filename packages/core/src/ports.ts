@@ -1,26 +1,30 @@
-/** What the core asks of its host. `server` answers on Node, `simulator` in a virtual world. */
+/**
+ * The interfaces through which the core uses its host. `server` implements them on Node,
+ * `simulator` in a virtual world.
+ */
 import type { Id, Txn } from '@zabra/protocol'
 
 /**
- * Files. Paths are relative or absolute as the host likes, joined with `/`.
+ * Files. A path may be relative or absolute; its parts are joined with `/`.
  *
- * A fault is thrown as an Error with a `code` as Node has it: 'ENOENT', 'ENOSPC', 'EIO'...
+ * A method that fails throws an Error with a `code` as Node defines it: 'ENOENT', 'ENOSPC',
+ * 'EIO'...
  */
 export interface Disk {
   /** The files of a directory, in no particular order; ENOENT when there is no such directory. */
   list(directory: string): Promise<FileEntry[]>
   openRead(path: string): Promise<ReadHandle>
-  /** Makes a new, empty file for writing; one that has the name already is emptied. */
+  /** Creates an empty file for writing; truncates an existing file of that name. */
   create(path: string, options?: CreateOptions): Promise<WriteHandle>
-  /** Opens a file that is there for writing and leaves its bytes as they are. */
+  /** Opens an existing file for writing and keeps its bytes. */
   openWrite(path: string): Promise<WriteHandle>
-  /** Replaces what had the new name. Survives a crash only after `syncDirectory`. */
+  /** Replaces a file that has the new name. Survives a crash only after `syncDirectory`. */
   rename(from: string, to: string): Promise<void>
-  /** Quiet when the file is gone already. */
+  /** Does nothing if the file does not exist. */
   remove(path: string): Promise<void>
   /** Makes creations, renames and removals in this directory durable. */
   syncDirectory(directory: string): Promise<void>
-  /** With its parents; quiet when it is there already. */
+  /** Creates the directory and its parents; does nothing if it exists. */
   makeDirectory(directory: string): Promise<void>
 }
 
@@ -30,57 +34,62 @@ export interface FileEntry {
 }
 
 export interface CreateOptions {
-  /** Every write is durable when its promise resolves, as if followed by `sync`. */
+  /** Every write is durable when its promise resolves, as if `sync` had followed it. */
   readonly durableWrites?: boolean
-  /** Whoever may read that file may read this one, and nobody else. */
+  /** A path: the new file gets the access permissions of that file. */
   readonly permissionsOf?: string
 }
 
 export interface ReadHandle {
-  /** As it was when the file was opened. */
+  /** The size of the file when it was opened. */
   readonly bytes: number
-  /** Fills `into` from `position` on and says how much there was: less than asked at the end only. */
+  /**
+   * Fills `into` from `position` on and returns the number of bytes read, which is smaller than
+   * asked for only at the end of the file.
+   */
   read(position: number, into: Uint8Array): Promise<number>
   close(): Promise<void>
 }
 
 export interface WriteHandle {
-  /** Writes all the bytes or throws; a part of them may be there after a fault. */
+  /** Writes all the bytes or throws; after a fault the file may hold a part of them. */
   write(bytes: Uint8Array, position: number): Promise<void>
-  /** As `write`, and nothing else happens until it is done; not every disk can. */
+  /** Does the same as `write` and blocks until it is done. Not every disk has this method. */
   writeNow?(bytes: Uint8Array, position: number): void
-  /** Makes the bytes durable (fdatasync). After a fault nothing may be assumed about them. */
+  /**
+   * Makes the bytes durable (fdatasync). After a fault the caller must assume nothing about them.
+   */
   sync(): Promise<void>
-  /** Cuts the file, or lengthens it by zeros that need no room. */
+  /** Truncates the file, or extends it with zeros that take no disk space. */
   setSize(bytes: number): Promise<void>
   close(): Promise<void>
 }
 
-/** The code of a fault, if it is one. */
+/** The `code` of a fault; undefined for any other error. */
 export function faultCode(error: unknown): string | undefined {
   if (!(error instanceof Error) || !('code' in error)) return undefined
   return typeof error.code === 'string' ? error.code : undefined
 }
 
-/** Proves who a client is, by what it presents. */
+/** Verifies the credentials that a client presents. */
 export interface Authenticator {
-  /** The schemes that have a provider here. */
+  /** The schemes that this server has a provider for. */
   readonly schemes: ReadonlySet<string>
-  /** Whether this names an account whose password is worth guessing: attempts are slowed down. */
+  /** Whether guessing passwords for this scheme and token must be slowed down. */
   isGuarded?(scheme: string, token: Uint8Array | null): boolean
-  /** The identities proven, or undefined when they are not. */
+  /** The identities that the token proves, or undefined if it proves none. */
   authenticate(scheme: string, token: Uint8Array | null, address: string): Id[] | undefined
-  /** Begins a SASL exchange; absent where SASL is not configured. */
+  /** Begins a SASL exchange; undefined if SASL is not configured. */
   readonly startSasl?: (() => SaslExchange) | undefined
-  /** Whether a client stays, without an identity, when its SASL exchange has failed. */
+  /** Whether a client whose SASL exchange fails stays connected, without an identity. */
   readonly keepsSaslFailed?: boolean
 }
 
-/** Keeps the audit log: what clients have changed, and what they were refused. */
+/** Keeps the audit log of changes by clients and of refused requests. */
 export interface Auditor {
-  /** A client's write was answered, or refused before it was one. */
+  /** The server answered a write, or refused it before it became a transaction. */
   answered(write: AuditedWrite): void
-  /** These ephemerals are deleted, because their session has ended. */
+  /** These ephemeral nodes were deleted because their session ended. */
   ephemeralsDeleted(sessionId: bigint, paths: readonly string[], zxid: bigint): void
 }
 
@@ -95,15 +104,15 @@ export interface AuditedWrite {
   readonly request: Uint8Array
   /** 0 is success. */
   readonly error: number
-  /** The resulting transaction; undefined if the request was refused before there was one. */
+  /** The resulting transaction; undefined if the request was refused before one was made. */
   readonly txn: Txn | undefined
-  /** 0 where there is no transaction. */
+  /** 0 if there is no transaction. */
   readonly zxid: bigint
 }
 
 /** The server's side of one SASL exchange. */
 export interface SaslExchange {
-  /** Answers what the client has sent; undefined refuses it. */
+  /** Returns the answer to a token of the client, or undefined to refuse the client. */
   answer(token: Uint8Array): SaslAnswer | undefined
 }
 
@@ -114,20 +123,20 @@ export interface SaslAnswer {
 }
 
 /**
- * Writes zeros to memory that is all zeros, elsewhere than here, and calls back. Whoever writes to
- * a page of memory first waits until the system has one for it: that is a twentieth of what a
- * create costs, if nobody has been there before.
+ * Writes zeros to memory that holds only zeros, on another thread, and then calls back. The first
+ * write to a page of memory waits until the operating system has provided the page. Without this,
+ * that wait would be a twentieth of the cost of a create.
  */
 export type TouchMemory = (memory: Uint8Array, done: () => void) => void
 
-/** Time and chance. */
+/** Clocks and randomness. */
 export interface Host {
-  /** Milliseconds of a clock that never goes back, with fractions. */
+  /** Milliseconds of a clock that never goes backwards, with fractions. */
   monotonicMs(): number
   /** Milliseconds since 1970. */
   wallMs(): number
   /** At least 0, less than 1. */
   random(): number
-  /** `done` resolves after so long, or as soon as `cut` is called. */
+  /** `done` resolves after `ms` milliseconds, or as soon as `cut` is called. */
   delay(ms: number): { readonly done: Promise<void>; readonly cut: () => void }
 }

@@ -27,7 +27,7 @@ export const eventTypes = {
 } as const
 export type EventType = (typeof eventTypes)[keyof typeof eventTypes]
 
-/** The only keeper state that a notification carries. */
+/** The only keeper state in notifications. */
 export const syncConnected = 3
 
 export const watcherTypes = {

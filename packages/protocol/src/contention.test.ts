@@ -12,7 +12,7 @@ import {
 } from './contention.ts'
 import type { Stat } from './records/common.ts'
 
-/** A line whose contenders are of these sessions, in the order in which they came. */
+/** A line whose contenders belong to these sessions, in order of arrival. */
 function line(path: string, sessions: readonly number[], mark = 'lock-'): Line {
   const names = sessions.map((_, at) => `_c_${at}-${mark}${String(at).padStart(10, '0')}`)
   return lineOf(path, standing(candidatesAmong(names), sessions))!

@@ -101,7 +101,7 @@ export function isQueueItem(name: string): boolean {
   return queueItems.some(({ pattern }) => pattern.test(name))
 }
 
-/** The children of a queue that are its items, the next one first. */
+/** The children of a queue that are items, the next one first. */
 export function queueItemsAmong(children: readonly string[]): readonly Candidate[] {
   const items = children.flatMap((name) => {
     const form = queueItems.find(({ pattern }) => pattern.test(name))
@@ -112,16 +112,16 @@ export function queueItemsAmong(children: readonly string[]): readonly Candidate
   return items.toSorted((a, b) => (a.name < b.name ? -1 : 1))
 }
 
-/** The members of a group: children that go with the sessions that made them. */
+/** A member of a group: a child that is deleted with the session that created it. */
 export function groupMember(name: string): Candidate {
   return { name, mark: { text: '', kind: 'group', library: 'any' } }
 }
 
-/** The line that candidates form; undefined where none of them stands any more. */
+/** The line that the candidates form; undefined if none is left. */
 export function lineOf(path: string, candidates: readonly Standing[]): Line | undefined {
   if (candidates.length === 0) return undefined
   const [first] = candidates
-  // The items of a queue have an order of their own.
+  // The items of a queue are ordered by name.
   const standing =
     first!.mark.kind === 'queue'
       ? candidates
@@ -174,15 +174,18 @@ export function contenderId(data: Uint8Array | null): string {
   return text.length > shownMax ? `${text.slice(0, shownMax)}...` : text
 }
 
-/** A session waits for what another one holds. */
+/** A session that waits for what another session holds. */
 export interface Wait {
   readonly waiter: bigint
   readonly holder: bigint
-  /** What it waits for. */
+  /** The path of the line in which it waits. */
   readonly path: string
 }
 
-/** Who waits for whom. Elections are left out: who does not lead goes on with other work. */
+/**
+ * The waits of all lines except elections: a candidate that does not lead continues with other
+ * work.
+ */
 export function waitsIn(lines: readonly Line[]): Wait[] {
   return lines.flatMap(({ path, kind, contenders }) => {
     if (kind === 'election' || kind === 'queue' || kind === 'group') return []
@@ -196,7 +199,7 @@ export function waitsIn(lines: readonly Line[]): Wait[] {
   })
 }
 
-/** Circles of waits: each waits for the holder of its own, who waits next. None shares a session. */
+/** Cycles of waits: each session waits for the next one. No session is in two cycles. */
 export function deadlocksIn(waits: readonly Wait[]): Wait[][] {
   const from = new Map<bigint, Wait[]>()
   for (const wait of waits) from.set(wait.waiter, [...(from.get(wait.waiter) ?? []), wait])
@@ -210,7 +213,7 @@ export function deadlocksIn(waits: readonly Wait[]): Wait[][] {
   return circles
 }
 
-/** Goes down from a session, by depth; `done` are those from which no new circle begins. */
+/** Searches depth-first from a session; `done` are sessions that start no new cycle. */
 function circleFrom(
   start: bigint,
   from: ReadonlyMap<bigint, readonly Wait[]>,

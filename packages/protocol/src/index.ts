@@ -1,9 +1,24 @@
 /**
- * Every byte format of ZooKeeper, as declarations: no I/O, and no state except small caches of
- * recent work (`text-bytes.ts`, `remembered` in `jute.ts`).
+ * Every byte format of ZooKeeper, declared once: the messages of clients, the packets between servers,
+ * and the records in logs and snapshots. No I/O, and no state except small caches of recent work.
  *
- * Read `jute.ts` for the encoding, `records/` for messages and stored records, `table.ts` for the
- * table of operations, and `frame.ts` for how a stream becomes frames.
+ * A declaration is both a type and a codec:
+ *
+ *     const Stat = record({ czxid: long, mzxid: long, version: int })   // a codec
+ *     type Stat = TypeOf<typeof Stat>                                    // the type of its values
+ *
+ * The parts, in the order to read them:
+ *
+ * - `jute.ts`: the encoding (`Reader`, `Writer`), and `record`, `vector` and others, which build codecs;
+ * - `records/`: the declarations, one file each for clients, elections, quorum packets, transactions
+ *   and files;
+ * - `table.ts`, `operations.ts`: the table of operations. Dispatch on the server, the typed calls of
+ *   the client, the bodies in the log, and names in metrics all follow from its entries;
+ * - `transactions.ts`, `lists.ts`: transactions and multis, which are lists of operations;
+ * - `errors.ts`, `codes.ts`: error codes, flags, event types;
+ * - `frame.ts`, `packet-reader.ts`: cut streams of the client port and the quorum port;
+ * - `path.ts`, `contention.ts`: rules that client, command and console share: legal paths, and how to
+ *   recognize locks and queues by the names of znodes.
  */
 export { copyWords, wordCopyMax } from './copy-words.ts'
 export {

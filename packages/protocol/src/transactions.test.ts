@@ -130,6 +130,12 @@ test('a closeSession with an empty list deletes nothing, with or without a diges
   expect(readTxnBody(new Reader(Buffer.concat([Buffer.alloc(4), digest])), -11)).toEqual(empty)
 })
 
+test('a closeSession that lists what is not a path is malformed: two empty ones look like a digest', () => {
+  const bytes = bodyOf({ type: -11, body: { paths2Delete: ['', ''] } })
+  expect(bytes).toHaveLength(12)
+  expect(() => readTxnBody(new Reader(Buffer.concat([bytes, bytes])), -11)).toThrow(MalformedError)
+})
+
 test('unknown transactions, and unknown or missing parts of a multi, are malformed', () => {
   const unhex = (hex: string): Reader => new Reader(Buffer.from(hex, 'hex'))
   expect(() => readTxnBody(unhex('00000000'), 99)).toThrow(MalformedError)

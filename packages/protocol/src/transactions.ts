@@ -74,11 +74,19 @@ export function readTxnBody(reader: Reader, type: number): Txn {
   return { type, body: bodies[type & 0xff]!.read(reader) } as Txn
 }
 
-/** The paths are not listed before 3.6, or if that is switched off: undefined then. */
+/**
+ * The paths are not listed before 3.6, or if that is switched off: undefined then. Two empty paths
+ * would look like a digest, so every path must be one.
+ */
 function readCloseSession(reader: Reader): CloseSessionTxn {
   const left = reader.remaining
   const isBare = left === 0 || (left === txnDigestBytes && startsWithDigest(reader))
-  return isBare ? { paths2Delete: undefined } : closeSession.txn.read(reader)
+  if (isBare) return { paths2Delete: undefined }
+  const txn = closeSession.txn.read(reader)
+  if (txn.paths2Delete?.some((path) => !path.startsWith('/')) === true) {
+    throw new MalformedError('the end of a session lists a path that does not begin with /')
+  }
+  return txn
 }
 
 function startsWithDigest(reader: Reader): boolean {

@@ -1,4 +1,4 @@
-import { text } from '@zabra/client'
+import { bytes, text } from '@zabra/client'
 import { expect, test } from 'vitest'
 import { useServer } from '../test/support/server.ts'
 import { DelayQueue } from './delay-queue.ts'
@@ -56,4 +56,48 @@ test('items of an id queue are found and removed by id, unless somebody works on
   const second = await queue.take()
   expect(second.value).toBe('2')
   await second.complete()
+})
+
+test('items are named and written as those of Curator', async () => {
+  const client = await fixture.open()
+  await using reminders = new DelayQueue(client, '/as-curator', { codec })
+  await reminders.put('hi', { dueMs: 0x18f_0000_0001 })
+  const [name] = await client.children('/as-curator/entries')
+  expect(name).toBe('queue-|18F00000001|0000000000')
+  const { data } = await client.get(`/as-curator/entries/${name}`, { codec: bytes })
+  expect(Buffer.from(data).toString('hex')).toBe('000100010100000002686902')
+
+  await using mails = new IdQueue(client, '/as-curator-ids', { codec })
+  await mails.put('x', 'order 17/€|100%\u{1f600}')
+  const names = await client.children('/as-curator-ids/entries')
+  expect(names).toEqual(['queue-|order 17%2F€%7C100%25%F0%9F%98%80|0000000000'])
+  expect(await mails.has('order 17/€|100%\u{1f600}')).toBe(true)
+})
+
+test('what is no item of Curator, or several in one node, is reported, and can be completed', async () => {
+  const client = await fixture.open()
+  await using mails = new IdQueue(client, '/strange', { codec })
+  const put = (hex: string) =>
+    client.create('/strange/entries/queue-|a|', Buffer.from(hex, 'hex'), {
+      sequential: true,
+      parents: true,
+    })
+  await put('0001000101000000016101000000016202')
+  await put('6869')
+  await put('0001000101ffffffff6102')
+  await put('00010001010000ffff6102')
+  const problems: string[] = []
+  for (let i = 0; i < 4; i++) {
+    const item = await mails.take({ timeoutMs: 5000 })
+    try {
+      problems.push(item.value)
+    } catch (error) {
+      problems.push(String(error))
+    }
+    await item.complete()
+  }
+  const no = 'RangeError: the data is not an item of a queue of Curator'
+  const several = 'RangeError: the node has several items, as putMulti of Curator makes them'
+  expect(problems).toEqual([several, no, no, no])
+  expect(await mails.size()).toBe(0)
 })

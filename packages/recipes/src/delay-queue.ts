@@ -1,6 +1,7 @@
 import type { Client } from '@zabra/client'
 import { ItemQueue } from './items/item-queue.ts'
-import { dueMark, ItemStore } from './items/item-store.ts'
+import { nameByTime } from './items/item-names.ts'
+import { ItemStore } from './items/item-store.ts'
 import type { PutOptions, QueueOptions } from './queue.ts'
 
 export interface DelayOptions extends PutOptions {
@@ -12,7 +13,9 @@ export interface DelayOptions extends PutOptions {
 
 /**
  * A queue that delivers items when they are due, in the order of their times. The clocks of
- * producers and consumers should agree. Otherwise it is like a Queue.
+ * producers and consumers should agree. Otherwise it is like a Queue. The layout is that of
+ * Curator's DistributedDelayQueue, if that has `PATH/entries` as its path and `PATH/taken` as its
+ * lock path.
  *
  *     const reminders = new DelayQueue(client, '/reminders', { codec: json<Reminder>() })
  *     await reminders.put({ to: 'ann' }, { delayMs: 60_000 })
@@ -32,6 +35,6 @@ export class DelayQueue<T> extends ItemQueue<T> {
     const atMs = dueMs ?? (host.wallMs?.() ?? host.nowMs()) + delayMs
     if (!(atMs >= 0 && atMs < 1e15))
       throw new RangeError(`delayMs and dueMs are numbers of milliseconds, not ${atMs}`)
-    await this.store.put(value, dueMark(atMs), rest)
+    await this.store.put(value, nameByTime(atMs), rest)
   }
 }

@@ -1,6 +1,25 @@
 /**
- * What programs commonly build on ZooKeeper, one file each: locks, elections, barriers, queues,
- * membership, shared values. They use only exports of `@zabra/client`, and work with any ZooKeeper.
+ * What programs commonly build on ZooKeeper, one file each. Recipes use only `@zabra/client`, work with
+ * any ZooKeeper, and use the znode layouts of Apache Curator where it has the same recipe.
+ *
+ *     await using held = await new Lock(client, '/locks/report').acquire({ timeoutMs: 10_000 })
+ *     held.signal.addEventListener('abort', () => stopWriting())   // the lock may be lost
+ *     await held.guard(client.transaction().set('/report', 'done')).commit()
+ *
+ * - to hold something: `Lock`, `SimpleLock`, `ReadWriteLock`, `MultiLock`, `Semaphore`, `Lease`,
+ *   `Election`;
+ * - to wait for each other: `Barrier`, `DoubleBarrier`, `Rendezvous`, `TwoPhaseCommit`;
+ * - to hand over work: `Queue`, `PriorityQueue`, `DelayQueue`, `IdQueue`, `SetPartitioner`;
+ * - to share values: `AtomicValue`, `Counter`, `SharedCount`, `Configuration`, `TreeCache`;
+ * - to be found: `Group`, `Party`, `PersistentNode`, `ServiceDiscovery`, `NameService`.
+ *
+ * Whatever is held is a `Held`: it has a fencing token that only grows, a signal that aborts as soon as
+ * it may be lost, and a guard that makes a transaction fail if it is lost. Waiting never polls.
+ *
+ * The folders hold what recipes share, each importing only from those before it: `waiting/` (signals,
+ * deadlines, changes), `nodes/` (sequential and container nodes), `live/` (values that follow a node),
+ * `holding/` (`Held`), `turns/` (queues of contenders), `items/` (queues of items). `adapters/` has the
+ * interfaces of other libraries. docs/choosing-a-recipe.md helps to choose.
  */
 export { Barrier } from './barrier.ts'
 export { DoubleBarrier, type Inside } from './double-barrier.ts'

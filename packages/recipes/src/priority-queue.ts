@@ -1,6 +1,7 @@
 import type { Client } from '@zabra/client'
 import { ItemQueue } from './items/item-queue.ts'
-import { ItemStore, priorityMark } from './items/item-store.ts'
+import { nameByPriority } from './items/item-names.ts'
+import { ItemStore } from './items/item-store.ts'
 import type { PutOptions, QueueOptions } from './queue.ts'
 
 /**
@@ -15,6 +16,6 @@ export class PriorityQueue<T> extends ItemQueue<T> {
   async put(value: T, priority: number, options: PutOptions = {}): Promise<void> {
     if (!Number.isInteger(priority) || priority < 0 || priority > 999)
       throw new RangeError(`a priority is a whole number from 0 to 999, not ${priority}`)
-    await this.store.put(value, priorityMark(priority), options)
+    await this.store.put(value, nameByPriority(priority), options)
   }
 }

@@ -1,7 +1,8 @@
 import type { CallOptions, Client, Codec } from '@zabra/client'
 import type { HoldOptions } from './holding/held.ts'
 import { ItemQueue } from './items/item-queue.ts'
-import { ItemStore, priorityMark } from './items/item-store.ts'
+import { nameByPriority } from './items/item-names.ts'
+import { ItemStore } from './items/item-store.ts'
 
 export interface QueueOptions<T> extends HoldOptions {
   readonly codec: Codec<T>
@@ -23,6 +24,6 @@ export class Queue<T> extends ItemQueue<T> {
 
   /** Resolves when the item is in the queue; it is there once, even if a reply was lost. */
   put(value: T, options: PutOptions = {}): Promise<void> {
-    return this.store.put(value, priorityMark(), options)
+    return this.store.put(value, nameByPriority(), options)
   }
 }

@@ -1,9 +1,25 @@
 /**
- * A ZooKeeper server, to run or to embed.
+ * A ZooKeeper server for Node: as a process (`zabra server`), or inside a program:
  *
  *     const server = await startServer()
  *     // ... connect any ZooKeeper client to server.connectString ...
  *     await server.stop()
+ *
+ * By default an embedded server takes a free port on the loopback interface and keeps its data in
+ * memory. `config` takes the settings of zoo.cfg by name, such as `dataDir` and `clientPort`.
+ *
+ * `@zabra/core` decides everything about znodes, sessions and consensus; this package connects it to
+ * the machine. The parts:
+ *
+ * - `config/`: reads zoo.cfg, the environment and flags. `config/keys/` declares each key once;
+ * - `running/`: builds the parts of a server from its configuration, starts and stops them;
+ * - `net/`, `disk/`: sockets and turns of the event loop; files and directory locks;
+ * - `tls/`, `auth/`, `audit/`: certificates, identities, the audit log;
+ * - `admin/`, `api/`, `http/`: four-letter words, admin commands and metrics; the HTTP API of the
+ *   console;
+ * - `view/`: the running server as all of these see it.
+ *
+ * Begin with `running/running-server.ts`, then `running/assemble.ts`. docs/embedding.md is the guide.
  */
 export { startServer, type StartOptions } from './embedded.ts'
 export { RunningServer } from './running/running-server.ts'

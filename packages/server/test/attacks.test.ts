@@ -8,7 +8,7 @@ import { tryAttack } from './support/attacks/trial.ts'
 import { EmbeddedEnsemble } from './support/embedded-ensemble.ts'
 import { inTemporaryFolder } from './support/server-process.ts'
 
-/** What a server of this size may hold at most, above what it held before. */
+/** The maximum memory growth of a server during an attack. */
 const rssGrowthMax = 700_000_000
 const linesMax = 40
 
@@ -45,7 +45,7 @@ test('a client with any number of identities does not cost its follower the lead
     await modest.create('/after')
     expect(ensemble.leader).toBe(leader)
     expect(ensemble.server(followers[0]!).peer.stats.limitsReached.identities).toBe(1)
-    // As many as are allowed travel with a write, and the leader takes them.
+    // The maximum number of identities travels with a write, and the leader accepts them.
     const last = await ensemble.connect(followers[0]!)
     for (let i = 0; i < 255; i++) await last.must('auth', auth(i))
     await last.create('/with-many')

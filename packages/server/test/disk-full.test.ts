@@ -7,7 +7,7 @@ const data = (text: string): Uint8Array => Buffer.from(text)
 const set = (path: string, text: string) => ({ path, data: data(text), version: -1 })
 const get = (path: string) => ({ path, watch: false })
 
-/** Runs the story on a server of its own, and once more on its data after a kill. */
+/** Runs the scenario on a separate server process, and again on its data after a kill. */
 async function onServer(
   story: (server: ServerProcess) => Promise<void>,
   afterRestart: (client: RawClient) => Promise<void>,
@@ -124,7 +124,7 @@ test('a disk that fails ends the server with the reason, and nothing acknowledge
     },
     async (client) => {
       const { data: content, stat } = await client.must('getData', get('/node'))
-      // Half of it may have reached the disk, or all: but never another write than this.
+      // A part or all of it may have reached the disk, but no other write than this.
       expect(['before', 'never acknowledged']).toContain(textOf(content))
       expect(stat.version).toBe(textOf(content) === 'before' ? 0 : 1)
     },

@@ -43,7 +43,7 @@ describe('with db.autocreate=false', () => {
     onTestFinished(() => ensemble.dispose())
     const client = await ensemble.connect(ensemble.leader)
     await client.create('/kept')
-    // The highest number, which would be elected if it had anything to be elected for.
+    // Server 3 would win by its number if servers without data could be elected.
     await ensemble.stop(3)
     await until(() => ensemble.leader !== undefined)
     rmSync(join(ensemble.folderOf(3), 'version-2'), { recursive: true })

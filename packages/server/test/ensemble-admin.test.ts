@@ -1,4 +1,4 @@
-/** What the servers of an ensemble tell of themselves, each in its role. */
+/** Metrics and admin answers of the servers of an ensemble, each in its role. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createFlags } from '@zabra/protocol'
 import { digestOf } from '../src/auth/authenticator.ts'

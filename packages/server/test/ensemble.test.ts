@@ -13,7 +13,7 @@ const ids = [1, 2, 3]
 let folder: string
 let lines: Record<string, string>
 const servers = new Map<number, RunningServer>()
-/** Called whenever a server says something, as each does when it begins to lead or to follow. */
+/** Called for every line that a server logs; each logs when it begins to lead or to follow. */
 let onSaid = (): void => {}
 const say = (): void => onSaid()
 const logger: Logger = { info: say, warn: say, error: say }
@@ -161,7 +161,7 @@ function follower(): number {
   throw new Error('there is no follower')
 }
 
-/** Until so many servers serve; the deadline is the test's. */
+/** Waits until this many servers serve; the deadline is the test's. */
 async function serving(count: number): Promise<void> {
   while ([...servers.values()].filter(({ peer }) => peer.isServing).length < count) {
     await new Promise<void>((resolve) => {

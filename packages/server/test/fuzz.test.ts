@@ -26,7 +26,7 @@ test('a client that asks for much and reads nothing costs little memory', async 
       const before = await server.memory()
       glutton.socket.pause()
       const read = { path: '/large', watch: false }
-      // Few bytes to ask for, so that one chunk holds them all; 400 MB to answer.
+      // The requests are short enough for one chunk; the answers have 400 MB.
       glutton.socket.cork()
       const replies = Array.from({ length: 400 }, () => glutton.call('getData', read))
       glutton.socket.uncork()
@@ -35,7 +35,7 @@ test('a client that asks for much and reads nothing costs little memory', async 
       const { external, rss } = await server.memory()
       expect(external - before.external).toBeLessThan(100_000_000)
       expect(rss - before.rss).toBeLessThan(200_000_000)
-      // Whoever reads after all gets every answer.
+      // A client that resumes reading gets every answer.
       glutton.socket.resume()
       const answered = (await settled).filter(({ status }) => status === 'fulfilled')
       expect(answered).toHaveLength(replies.length)

@@ -1,4 +1,4 @@
-/** Leadership that passes on while clients are at work, with real sockets, files and processes. */
+/** Hands over leadership while clients are at work, with real sockets, files and processes. */
 import { afterEach, describe, expect, test } from 'vitest'
 import { digestOf } from '../src/auth/authenticator.ts'
 import { EnsembleProcesses } from './support/chaos/ensemble-processes.ts'
@@ -90,7 +90,7 @@ test(
   60_000,
 )
 
-/** Writes one node after another until an epoch is reached; answers those that were acknowledged. */
+/** Writes one node after another until an epoch is reached; returns the acknowledged ones. */
 async function writeThroughEpochs(ensemble: EnsembleProcesses, epoch: bigint): Promise<string[]> {
   const session = new MovingSession('writer', ensemble, new Random(2), 8000)
   const written: string[] = []

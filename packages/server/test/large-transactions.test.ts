@@ -1,4 +1,4 @@
-/** Transactions that would be longer than servers read, from each other and from their logs. */
+/** Transactions that would be longer than servers accept from each other and from their logs. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,7 +8,7 @@ import { EmbeddedEnsemble } from './support/embedded-ensemble.ts'
 import { RawClient } from './support/raw-client.ts'
 import { until } from './support/until.ts'
 
-/** So that a transaction of 16 kB is too long. */
+/** Makes a transaction of 16 kB too long. */
 const settings = { 'jute.maxbuffer': '8000' }
 const ephemerals = 200
 const pathOf = (i: number): string => `/${'long'.repeat(25)}-${i}`

@@ -9,18 +9,18 @@ const page = readFileSync(new URL('../../../docs/log-messages.md', import.meta.u
 
 const code = readdirSync(sources, { recursive: true, encoding: 'utf8' })
   .filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'))
-  // The logger itself passes the messages of others on.
+  // The loggers themselves only pass on messages of others.
   .filter((name) => !/^base.(event|rate-limited)-logger\.ts$/.test(name))
   .map((name) => readFileSync(join(sources, name), 'utf8'))
   .join('\n')
 
-/** A call of a logger, or an event that is described for one. */
+/** Calls of a logger, and events that are described for one. */
 const calls = [
   ...code.matchAll(
     /(?:[lL]ogger\.|[lL]ogger\(\w+\)\.|return |[?:] )(info|warn|error)\(\s*(?:'([^'\n]*)')?/g,
   ),
 ]
-/** The one message that the rate limit makes. */
+/** The only message that the rate limit produces. */
 const suppressed = ['info', 'warn', 'error'].map(
   (level) => `${level} log: suppressed similar lines`,
 )

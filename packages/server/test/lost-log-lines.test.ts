@@ -14,7 +14,7 @@ const full = '/dev/full'
 const serving = async (port: number): Promise<boolean> =>
   (await ask(port, 'ruok').catch(() => '')) === 'imok'
 
-/** Resolves when it serves; rejects when it ends before. */
+/** Resolves when the server is ready; rejects if it exits first. */
 async function serve(dataDir: string, port: number, stdio: StdioOptions): Promise<ChildProcess> {
   const options = ['--conditions=@zabra/source', '--import', 'tsx', join(support, 'serve.ts')]
   const settings = ['--data-dir', dataDir, '--port', `${port}`, '--admin', 'false']
@@ -27,7 +27,7 @@ async function serve(dataDir: string, port: number, stdio: StdioOptions): Promis
   return server
 }
 
-/** Makes the server log something, and then do its work as if nothing had been. */
+/** Makes the server log something, and then serve as usual. */
 async function useAndStop(server: ChildProcess, port: number): Promise<void> {
   await ask(port, new Uint8Array(64).fill(0x7f))
   expect(await serving(port)).toBe(true)

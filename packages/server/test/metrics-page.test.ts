@@ -1,4 +1,4 @@
-/** docs/metrics.md lists every metric that any server has, in any role. */
+/** docs/metrics.md lists every metric of any server in any role. */
 import { readFileSync } from 'node:fs'
 import { beforeAll, expect, test } from 'vitest'
 import { startServer } from '../src/embedded.ts'
@@ -10,7 +10,7 @@ import { RawClient } from './support/raw-client.ts'
 interface Described {
   readonly type: string
   readonly help: string
-  /** Whether several values of this name differ in the label `key`. */
+  /** Whether this name has several values that differ in the label `key`. */
   readonly isKeyed: boolean
 }
 

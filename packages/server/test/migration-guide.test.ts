@@ -8,7 +8,7 @@ import { inTemporaryFolder } from './support/server-process.ts'
 
 const guide = join(dirname(fileURLToPath(import.meta.url)), '../../../docs/migration.md')
 
-/** The commands that try a configuration, up to the one that starts the server. */
+/** The commands that check a configuration, before the one that starts the server. */
 function preparations(dir: string): string {
   const [, block = ''] = /```\n( *mkdir \/tmp\/try\n[^]*?) *bin\/zabra/.exec(
     readFileSync(guide, 'utf8'),

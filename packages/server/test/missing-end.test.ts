@@ -1,4 +1,4 @@
-/** What a server that served a thousand writes says of a newest log that has lost its end. */
+/** A server that served a thousand writes reports that its newest log has lost its end. */
 import {
   cpSync,
   existsSync,
@@ -35,7 +35,7 @@ function newestLog(dataDir: string): string {
   return join(files, logs.toSorted((a, b) => zxid(a) - zxid(b)).at(-1)!)
 }
 
-/** Where what was logged ends, and zeros begin. */
+/** The position where the records end and zeros begin. */
 function contentEnd(path: string): number {
   const bytes = readFileSync(path)
   let end = bytes.length
@@ -68,7 +68,7 @@ describe.each(['stopped', 'killed'])('a server that was %s, and its newest log i
     if (ending === 'stopped') await server.stop()
     else {
       const note = join(folder, 'data', 'version-2', 'zabra.extent')
-      // All that was written is noted soon.
+      // The note about the last write is made soon.
       await until(() => /zxid=0*3e[a-f] /.test(readFileSync(note, 'utf8')))
       await server.kill()
     }
@@ -113,14 +113,14 @@ test('a member whose log has lost its end does not vote, and has everything sent
   for (let i = 0; i < 50; i++) await client.create(`/kept-${i}`)
   await until(() => ensemble.ids.every((id) => holds(ensemble, id, '/kept-49')))
   for (const id of ensemble.ids) await ensemble.stop(id)
-  // Of equals the others would elect the highest.
+  // Among equal servers, the one with the highest id is elected.
   const log = newestLog(ensemble.folderOf(3))
   truncateSync(log, Math.floor(contentEnd(log) / 2))
   await Promise.all(ensemble.ids.map((id) => ensemble.start(id)))
   await until(() => [...ensemble.servers.values()].every(({ peer }) => peer.isServing))
   expect(ensemble.leader).not.toBe(3)
   expect(holds(ensemble, 3, '/kept-49')).toBe(true)
-  // Nothing is missing any more: it votes again, with the others gone it would lead.
+  // Nothing is missing any more: it votes again, and would lead if the others were down.
   await ensemble.stop(1)
   await ensemble.stop(2)
   await ensemble.stop(3)

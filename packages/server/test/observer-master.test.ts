@@ -18,7 +18,7 @@ test.each([
     const folder = mkdtempSync(join(tmpdir(), 'zabra-observers-'))
     const security = settings(folder)
     const ports = await freePorts(7)
-    // Two voters: so there is one follower, and one port for observers on this address.
+    // Two voters, hence one follower, and one port for observers on this address.
     const lines = [1, 2, 3].map((id) => [
       `server.${id}`,
       `127.0.0.1:${ports[2 * id - 2]}:${ports[2 * id - 1]}:${id < 3 ? 'participant' : 'observer'}`,

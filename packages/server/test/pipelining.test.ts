@@ -29,7 +29,7 @@ test('requests that follow the handshake before it is answered are answered afte
 })
 
 async function askTooSoon(dataDir: string): Promise<void> {
-  // On a real disk, where a session takes its time.
+  // On a real disk, where creating a session takes a moment.
   const server = await startServer({ config: { dataDir } })
   const socket = connect(server.clientPort, '127.0.0.1')
   socket.setNoDelay(true)
@@ -52,7 +52,7 @@ async function askTooSoon(dataDir: string): Promise<void> {
   socket.write(frame(ConnectRequest, { ...greeting, readOnly: false }))
   const read = operations.exists
   for (const xid of [1, 2, 3]) {
-    // Each arrives on its own, while the session is being made durable.
+    // Each arrives separately, while the session is being made durable.
     await new Promise((resolve) => setImmediate(resolve))
     socket.write(frame(read.request, { path: '/', watch: false }, { xid, type: read.code }))
   }

@@ -38,7 +38,7 @@ const sasl = (users = 'users'): Record<string, string> => ({
   'quorum.auth.usersFile': authority.path(users),
 })
 
-/** Every server serves what was written through every other. */
+/** Every server serves what was written through every other one. */
 async function expectWorking({ ids, servers }: EmbeddedEnsemble, prefix: string): Promise<void> {
   for (const id of ids) {
     const writer = await RawClient.connect(servers.get(id)!.clientPort)
@@ -83,7 +83,7 @@ test('a server without TLS reaches nothing on ports that insist on it', async ()
     const said: Buffer[] = []
     socket.on('data', (bytes) => said.push(bytes))
     await new Promise((resolve) => socket.once('close', resolve))
-    // At most an alert of TLS.
+    // At most a TLS alert.
     expect(Buffer.concat(said).subarray(0, 1).toString('hex')).toMatch(/^(15)?$/)
   }
 })
@@ -118,7 +118,7 @@ test.each([
   await ensemble.stop(stranger!)
   await ensemble.start(stranger!, settings())
   const client = await RawClient.connect(ensemble.server(ensemble.leader).clientPort)
-  // The others go on meanwhile.
+  // The others keep working in the meantime.
   for (let i = 0; i < 20; i++) {
     await client.create(`/n${i}`)
     await new Promise((resolve) => setTimeout(resolve, 25))
@@ -153,7 +153,10 @@ test('a certificate speaks for its own member alone, on the quorum and on the el
   const [own, other] = ensemble.followers
   const quorumPort = ports[2 * leader - 2]!
   const electionPort = ports[2 * leader - 1]!
-  /** The first bytes of the answer to a connection with the certificate of `own`; none if it is closed. */
+  /**
+   * The first bytes of the answer to a connection with the certificate of `own`; empty if it is
+   * closed.
+   */
   const answerTo = (port: number, bytes: Uint8Array): Promise<Buffer> =>
     new Promise((resolve) => {
       const options = { ...authority.client(identities[own! - 1]), host: hostOf(leader), port }
@@ -179,7 +182,9 @@ test('a certificate speaks for its own member alone, on the quorum and on the el
   await expectWorking(ensemble, 'after')
 })
 
-/** Writes one node after the other, through whichever server serves, and remembers those acknowledged. */
+/**
+ * Writes one node after the other, through any server that serves, and records acknowledged ones.
+ */
 class Load {
   readonly acknowledged: string[] = []
   private readonly target: EmbeddedEnsemble

@@ -1,4 +1,4 @@
-/** What `reconfig` accepts is a configuration that every member starts with. */
+/** Every configuration that `reconfig` accepts is one that every member can start with. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ import { NodeDisk } from '../src/disk/node-disk.ts'
 
 let folder: string
 
-/** Nothing here has to survive a loss of power. */
+/** These files need not survive a loss of power. */
 const disk = new NodeDisk()
 disk.syncDirectory = async () => {}
 const create = disk.create.bind(disk)
@@ -31,7 +31,7 @@ interface Settings {
   readonly standaloneEnabled: boolean
 }
 
-/** What a member's next start says, with the files that it has written for these members. */
+/** The result of a member's next start, with the files that it has written for these members. */
 async function restart(id: number, members: Membership, settings: Settings): Promise<string[]> {
   const dataDir = mkdtempSync(join(folder, 'data-'))
   const file = join(dataDir, 'zoo.cfg')
@@ -149,7 +149,7 @@ test.each([
 ])('%s is refused as Apache ZooKeeper 3.9 refuses it', (joiningServers, err) => {
   expect(membersAfter(current!, { ...none, joiningServers }, usual, version)).toBe(err)
   const newMembers = `${start.replaceAll('\n', ',')},${joiningServers}`
-  // Only who joins must say where its clients connect.
+  // Only a joining member must say where its clients connect.
   if (joiningServers !== 'server.9=h:2:3') {
     expect(membersAfter(current!, { ...none, newMembers }, usual, version)).toBe(err)
   }

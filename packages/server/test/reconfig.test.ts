@@ -1,4 +1,4 @@
-/** Members that change, with real sockets and files. */
+/** Changes of members, with real sockets and files. */
 import {
   mkdirSync,
   mkdtempSync,
@@ -33,7 +33,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** A server's line; each has a second set of ports to move to. */
+/** The line of a server; each has a second set of ports to move to. */
 function line(id: number, given: { quorum?: number; election?: number; client?: number } = {}) {
   const [quorum, election, client] = ports.slice(4 * id - 4)
   const own = { quorum, election, client, ...given }
@@ -143,7 +143,7 @@ test('ports move while servers run: of clients, of elections, and of the leader'
   await until(() => servers.get(leader)!.ensembleState === 'following')
   await until(() => [...servers.values()].every(({ peer }) => peer.isServing))
 
-  // An election finds everybody where they are now.
+  // An election reaches all members at their new addresses.
   const next = idWhere('leading')
   await servers.get(next)!.stop()
   servers.delete(next)

@@ -54,7 +54,7 @@ test('what the leader restores, every server has, and goes on from', async () =>
 
   for (const server of all()) expect(paths(server)).toEqual(['/kept', '/zookeeper'])
   for (const id of ensemble.ids) {
-    // Nobody is turned away for having seen more.
+    // No client is rejected for having seen a later zxid.
     const client = await ensemble.connect(id, { lastZxidSeen: before })
     await client.create(`/by-${id}`)
     await client.close()
@@ -95,7 +95,7 @@ test('a snapshot from an ensemble with more epochs does not lie in the future he
     const taken = await take(older.server(older.leader))
     let response = await restore(ensemble.server(ensemble.leader), taken)
     if (response.status === 503) {
-      // The election that left those epochs behind was won by another server.
+      // Another server won the election that skipped those epochs.
       await until(() => all().every(({ peer }) => peer.isServing))
       response = await restore(ensemble.server(ensemble.leader), taken)
     }

@@ -37,7 +37,7 @@ async function connect(config: Record<string, string>): Promise<RawClient> {
   return RawClient.connect(server.clientPort)
 }
 
-/** The error of the last reply; 0 where the client has proven who it is. */
+/** The error of the last reply; 0 if the client is authenticated. */
 async function logIn(client: RawClient, username: string, password: string): Promise<number> {
   const own = new DigestMd5Client({ username, password }, clientService)
   const challenge = await client.call('sasl', { token: new Uint8Array(0) })

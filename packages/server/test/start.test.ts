@@ -10,7 +10,7 @@ import { lockDirectory, lockName } from '../src/disk/lock.ts'
 import { startServer } from '../src/embedded.ts'
 import { inTemporaryFolder } from './support/server-process.ts'
 
-/** What is said by a server that does not start. */
+/** The error message of a server that does not start. */
 async function refusal(config: Overrides): Promise<string> {
   const failed = startServer({ config }).then(
     (server) => server.stop(),

@@ -28,7 +28,7 @@ test('with weights, a bucket is for so many global sessions, and resuming one co
   })
   const first = await RawClient.connect(server.clientPort)
   await first.abandon()
-  // Three of six tokens are left: enough for one that goes on, and not for a new one after it.
+  // Three of six tokens are left: enough for a reconnect, but not for a new session after it.
   await RawClient.connect(server.clientPort, { session: first })
   await expect(RawClient.connect(server.clientPort)).rejects.toThrow()
 })

@@ -1,5 +1,5 @@
 import { renameSync, symlinkSync } from 'node:fs'
-import { connect as connectPlain } from 'node:net'
+import { connect as connectPlain, type Socket } from 'node:net'
 import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { ask } from './support/ask.ts'
@@ -181,10 +181,40 @@ test('handshakes that are not finished, and plain bytes, end in time and are cou
   ).toBe(true)
 })
 
+test('handshakes that are not finished give way to those that wait', async () => {
+  const log = new Log()
+  const limit = { 'netty.server.outstandingHandshake.limit': '2' }
+  const server = await serve({ ...limit, 'ssl.clientAuth': 'none' }, log)
+  const unfinished: Socket[] = []
+  for (let i = 0; i < 2; i++) {
+    unfinished.push(connectPlain(server.secureClientPort, '127.0.0.1'))
+    await until(() => server.handshakes.underWay === i + 1)
+  }
+  const socket = await secure(server.secureClientPort, authority.client())
+  expect(server.peer.stats.limitsReached.handshakes).toBe(1)
+  expect(log.has(/client: connection waits, too many TLS handshakes .*Handshake.limit/)).toBe(true)
+  await until(() => unfinished.some(({ closed }) => closed))
+  for (const each of [...unfinished, socket]) each.destroy()
+  await until(() => server.handshakes.underWay === 0)
+})
+
+test('more connections than may wait for a handshake are closed', async () => {
+  const limit = { 'netty.server.outstandingHandshake.limit': '1' }
+  const server = await serve({ ...limit, 'ssl.clientAuth': 'none' })
+  const sockets: Socket[] = []
+  for (let i = 0; i < 6; i++) {
+    sockets.push(connectPlain(server.secureClientPort, '127.0.0.1').resume())
+    await until(() => i === 0 || server.peer.stats.limitsReached.handshakes === i)
+    await until(() => server.handshakes.underWay === 1)
+  }
+  await until(() => sockets[5]!.closed)
+  for (const each of sockets) each.destroy()
+})
+
 test('connections from one address count with TLS as well, from the handshake to their end', async () => {
   const { secureClientPort } = await serve({ maxClientCnxns: '1', 'ssl.clientAuth': 'none' })
   const tls = authority.client()
-  // The server may see the end of the connection before it a moment later.
+  // The server may notice the end of the previous connection a moment later.
   const connectSoon = async (triesLeft = 100): Promise<RawClient> => {
     try {
       return await RawClient.connect(secureClientPort, { tls })
@@ -230,12 +260,39 @@ test('a revoked certificate is refused, and a new list takes effect without a re
   await expect(identities(port, authority.client(bob))).rejects.toThrow()
 })
 
+test('a revocation list that is missing or out of date is reported', async () => {
+  const log = new Log()
+  const other = new Authority('Other CA', authority.path('other'))
+  authority.write('two.pem', `${authority.pem}${other.pem}`)
+  authority.write('old.pem', authority.revocationList([], new Date(Date.now() - 60_000)))
+  const server = await serve(
+    {
+      'ssl.trustStore.location': authority.path('two.pem'),
+      'ssl.crl': 'true',
+      'ssl.crl.location': authority.path('old.pem'),
+    },
+    log,
+  )
+  expect(log.has(/there is no revocation list of CN=Other CA,O=zabra, so all of its/)).toBe(true)
+  expect(log.has(/revocation list is out of date, .* issuer="CN=Test CA,O=zabra"/)).toBe(true)
+  const bob = authority.client(authority.issue('bob'))
+  await expect(identities(server.secureClientPort, bob)).rejects.toThrow()
+})
+
+test('a damaged revocation list keeps the server from starting', async () => {
+  const pem = authority.revoke()
+  const cut = pem.replace(/\n[^-\n]+\n(?=-----END)/, '\n')
+  authority.write('cut.pem', cut)
+  const config = { 'ssl.crl': 'true', 'ssl.crl.location': authority.path('cut.pem') }
+  await expect(serve(config)).rejects.toThrow(/ssl.crl: a revocation list is damaged/)
+})
+
 test('a new certificate is served without a restart, a bad one refused and the old one kept', async () => {
   const log = new Log()
   const [first, second] = [authority.issue('first'), authority.issue('second')]
   authority.write('one.pem', authority.pemOf(first))
   authority.write('two.pem', authority.pemOf(second))
-  // As orchestrators do it: a link to the current one, replaced by renaming.
+  // As orchestrators do it: a link to the current file, replaced by renaming.
   symlinkSync('one.pem', authority.path('current.pem'))
   const server = await serve(
     { 'ssl.keyStore.location': authority.path('current.pem'), 'ssl.clientAuth': 'none' },
@@ -261,7 +318,7 @@ test('a new certificate is served without a restart, a bad one refused and the o
   expect(
     log.has(/cannot load changed files, keeping the old certificate .*ssl.keyStore.location/),
   ).toBe(true)
-  // Connections outlive all that.
+  // Open connections survive all that.
   await before.must('exists', { path: '/', watch: false })
   await before.close()
 })

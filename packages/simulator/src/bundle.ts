@@ -6,12 +6,12 @@ import { fileURLToPath } from 'node:url'
 
 export interface Bundle {
   readonly path: string
-  /** Of the code: the same code has the same. */
+  /** A hash of the code; equal code has an equal hash. */
   readonly hash: string
   remove(): void
 }
 
-/** The command of this package in one file. */
+/** Bundles the command of this package into one file. */
 export async function bundle(entry = 'main.ts'): Promise<Bundle> {
   const { build } = await import('esbuild')
   const directory = mkdtempSync(join(tmpdir(), 'zabra-sim-'))

@@ -1,13 +1,34 @@
 /**
- * Whole clusters in one process, under one seed.
+ * Runs whole clusters in one process, reproducible by a seed: real servers and clients in a virtual
+ * world with faults, and checkers that compare what happened with what ZooKeeper guarantees.
  *
- * Read `run.ts` for the course of a run; `world/` for time, chance, network and disks;
- * `cluster/` for the real servers that live in it, driven as `@zabra/server` drives them;
- * `client/` and `workload/` for who asks them what; `faults/` for what goes wrong; `model/` for
- * what ZooKeeper is supposed to do; `checkers/` for the questions; `mutants/` for the proof that
- * the questions can be answered with no.
+ * These parts are published, for `simulate` of `@zabra/testing`, which runs the programs of users:
+ *
+ * - `world/`: virtual time, randomness, network and disks;
+ * - `cluster/`: real servers from `@zabra/core`, driven as `@zabra/server` drives them;
+ * - `host/`: what a real client needs of the world;
+ * - `faults/`: crashes, partitions, disk faults, and longer scenarios;
+ * - `history/`: records of what clients saw and what servers did;
+ * - `client/`: the clients that some faults and the runs of this repository use.
+ *
+ * The others are for the runs of this repository. Begin with `run.ts`, the course of one run: draw a
+ * configuration, a workload and faults; run them; heal everything; check.
+ *
+ * - `workload/`: the requests that clients send;
+ * - `programs/`: programs on the real `@zabra/client` and `@zabra/recipes`, and their own checks;
+ * - `model/`: a second, simple implementation of ZooKeeper's semantics;
+ * - `checkers/`: what must hold of a history;
+ * - `mutants/`: deliberate errors, which the checkers must find.
+ *
+ * `npm run sim -- --seed 42` repeats one run; docs/simulation.md is the guide.
  */
-export { run, type RunOptions, type RunResult } from './run.ts'
-export { shrink, type Shrunk } from './shrink.ts'
-export { mutants, programMutants, rareMutants } from './mutants/index.ts'
-export type { Mutant } from './mutants/mutant.ts'
+export { Cluster, type ClusterOptions } from './cluster/cluster.ts'
+export type { ServerOptions } from './cluster/server-options.ts'
+export { wallStartMs } from './cluster/server-process.ts'
+export type { SimServer } from './cluster/server.ts'
+export { emptyOne } from './faults/empty.ts'
+export { heal } from './faults/inject.ts'
+export { leaderOf } from './faults/leader-of.ts'
+export { ProgramProcess, type ProcessParts } from './host/program-process.ts'
+export { Random } from './world/random.ts'
+export { afterMacrotask, type World } from './world/world.ts'

@@ -1,13 +1,13 @@
 /**
- * npm run sim -- --seed 42           one run, repeated exactly
- * npm run sim -- --seeds 1..1000     many, on all cores; goes on where it was interrupted
- * npm run sim -- --minutes 5         as many as fit, from a seed of this moment on
- * npm run sim -- ... --record        and adds the result to docs/sweeps.md
- * npm run sim -- ... --workers 1     on so many cores instead of all
+ * npm run sim -- --seed 42           one run, exactly reproducible
+ * npm run sim -- --seeds 1..1000     many runs on all cores; resumes an interrupted sweep
+ * npm run sim -- --minutes 5         as many runs as fit, from a seed derived from the time
+ * npm run sim -- ... --record        also adds the result to docs/sweeps.md
+ * npm run sim -- ... --workers 1     uses this many cores instead of all
  *
- * Each with --servers 1 for servers on their own, --servers 3 or 5 for ensembles only, and these
- * with --changing for those whose members come and go. With --recipes the runs are of programs that
- * use the client and the recipes, with --recipe NAME of one kind of them.
+ * Each accepts --servers 1 for standalone servers, or --servers 3 or 5 for ensembles only, and for
+ * these --changing to change members during the run. With --recipes the runs are of programs that
+ * use the client and the recipes; with --recipe NAME, of one kind of them.
  */
 import { parseArgs } from 'node:util'
 import { workloads } from './programs/workloads.ts'
@@ -37,7 +37,7 @@ async function one(seed: number, kind: SeedKind, showTrace: boolean): Promise<bo
   return false
 }
 
-/** More searches for an order than this may not come to an end, of a thousand. */
+/** The share of searches for an order that may end undecided, per thousand. */
 const undecidedPerMilleMax = 0.5
 
 async function many(
@@ -68,14 +68,14 @@ function isDecided(counts: ReadonlyMap<string, number>): boolean {
   const trees = counts.get('linearizability: trees') ?? 0
   const undecided = counts.get('linearizability: undecided trees') ?? 0
   const perMille = (undecided / Math.max(1, trees)) * 1000
-  // Of a few, one may be unlucky.
+  // A single undecided search among few is no problem.
   if (undecided <= 1 || perMille <= undecidedPerMilleMax) return true
   console.log(`${undecided} of ${trees} searches for an order of operations came to no end`)
   return false
 }
 
 if (process.argv[2] === '--worker') {
-  // Nobody reads where an error comes from: a seed that fails is run again.
+  // Stack traces cost time and are not needed: a failing seed is run again.
   Error.stackTraceLimit = 0
   work(JSON.parse(process.argv[3] ?? '{}') as SeedKind)
 } else {

@@ -1,4 +1,4 @@
-/** How far a sweep has come: kept in a file, so that it can be interrupted and goes on later. */
+/** The progress of a sweep, in a file, so that an interrupted sweep can be resumed. */
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { SeedKind } from './run-seed.ts'
@@ -9,7 +9,7 @@ const directory = fileURLToPath(new URL('../../../.sweeps', import.meta.url))
 
 interface Saved {
   readonly seconds: number
-  /** The first seed that nobody has taken. */
+  /** The first seed that no worker has taken. */
   readonly next: number
   /** Taken, and not finished. */
   readonly open: readonly Range[]
@@ -28,7 +28,7 @@ export class Progress {
   private next: number
   private readonly failed: number[]
   private readonly counts: Counts
-  /** Of batches that are not finished. */
+  /** Outcomes of unfinished batches. */
   private readonly pending = new Map<number, Outcome>()
   private finishedSeeds: number
 
@@ -43,7 +43,7 @@ export class Progress {
     this.finishedSeeds = before?.seeds ?? 0
   }
 
-  /** What was done of this range by the same code; a range without an end is never resumed. */
+  /** Progress made by the same code on this range; a range without an end is never resumed. */
   static load(codeHash: string, range: Range, kind: SeedKind): Progress {
     if (range.last === Infinity) return new Progress(undefined, range, undefined)
     const { servers = 'any', isChanging = false, recipe = '' } = kind
@@ -53,7 +53,7 @@ export class Progress {
     try {
       saved = JSON.parse(readFileSync(path, 'utf8')) as Saved
     } catch {
-      // There is none.
+      // There is no file.
     }
     return new Progress(path, range, saved)
   }
@@ -108,7 +108,7 @@ export class Progress {
     const open = [...this.open, ...this.again]
     const saved: Saved = { seconds, next: this.next, open, seeds, failed, counts: [...counts] }
     mkdirSync(directory, { recursive: true })
-    // A save that is interrupted leaves the one before it.
+    // An interrupted save leaves the previous file.
     writeFileSync(`${this.path}.new`, JSON.stringify(saved))
     renameSync(`${this.path}.new`, this.path)
   }

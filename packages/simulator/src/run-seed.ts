@@ -1,9 +1,9 @@
 import { runPrograms } from './programs/run-programs.ts'
 import { run, type RunKind, type RunOptions, type RunResult } from './run.ts'
 
-/** What the runs of a command are of. */
+/** The kind of runs of a command. */
 export interface SeedKind extends RunKind {
-  /** Of programs that use the client, with this workload; `any` leaves that to the seed. */
+  /** The workload of programs that use the client; `any` lets the seed choose. */
   readonly recipe?: string | undefined
 }
 

@@ -24,26 +24,26 @@ import {
   drawWindows,
   type Fault,
 } from './faults/schedule.ts'
-import { derivedProblems } from './checkers/derived.ts'
+import { derivedProblems } from './history/derived.ts'
 import { recoveryOf } from './history/recorder.ts'
 import type { Transcript } from './history/transcript.ts'
 import { dumpTree } from './history/tree-dump.ts'
-import type { Mutant } from './mutants/mutant.ts'
+import type { Mutant } from './cluster/mutant.ts'
 import { drawProgram, makeMany, roots, type WorkStep } from './workload/program.ts'
 import { Random } from './world/random.ts'
 
-/** What a run is of, where that is not left to its seed. */
+/** The kind of a run; what is left out depends on the seed. */
 export interface RunKind {
-  /** 1 is a server on its own, more are an ensemble; drawn when not given. */
+  /** 1 is a standalone server, more are an ensemble; random by default. */
   readonly servers?: number | undefined
-  /** Whether members come and go; drawn when not given. */
+  /** Whether members change; random by default. */
   readonly isChanging?: boolean | undefined
 }
 
 export interface RunOptions extends RunKind {
   readonly seed: number
   readonly mutant?: Mutant | undefined
-  /** The places in the drawn program and schedule that are left out: how a run is cut down. */
+  /** The indexes of steps and faults to leave out: this is how a run is shrunk. */
   readonly without?:
     | { readonly steps: ReadonlySet<number>; readonly faults: ReadonlySet<number> }
     | undefined
@@ -61,9 +61,9 @@ export interface RunResult {
 const setupMsMax = 30_000
 const progressMsMax = 120_000
 const visitsMax = 6
-/** More than the longest timeout of a session, and what its end takes. */
+/** Longer than the longest session timeout and the end of a session take. */
 const buryTicks = 25
-/** Faults with a course of their own, and how long that may take. */
+/** Scenario faults, and how long they may take. */
 const slowFaults: ReadonlySet<string> = new Set([
   'strandedLeader',
   'staleLeader',
@@ -76,10 +76,10 @@ const slowFaults: ReadonlySet<string> = new Set([
   'twoHistories',
 ])
 const slowFaultMs = 12_000
-/** Once so much is wrong, more of it tells nothing. */
+/** After this many violations more of them add nothing. */
 const violationsMax = 20
 
-/** One run: something to do, things going wrong, then peace, and at last the questions. */
+/** One run: a workload under faults, then healing, and finally the checks. */
 export async function run(options: RunOptions): Promise<RunResult> {
   return new Run(options).play()
 }
@@ -90,16 +90,16 @@ class Run {
   private readonly program: readonly WorkStep[]
   private readonly faults: readonly Fault[]
   private readonly durationMs: number
-  /** In one directory, made at first. */
+  /** The number of nodes in one directory, created first. */
   private readonly manyNodes: number
   private readonly isChanging: boolean
   private readonly changes: readonly ChangeStep[]
-  /** Servers whose disks are still full when everything else has healed: no quorum needs them. */
+  /** Servers whose disks stay full when everything else is healed: no quorum needs them. */
   private readonly fullServers: readonly SimServer[]
   private readonly seen: SeenTree[] = []
-  /** When all were set up. */
+  /** When the setup was complete. */
   private livesFromMs = 0
-  /** What the servers of an ensemble agree on in the end. */
+  /** The history that the servers of an ensemble agree on at the end. */
   private agreed: ReadonlyMap<bigint, Uint8Array> | undefined
 
   constructor(options: RunOptions) {
@@ -113,7 +113,7 @@ class Run {
       (mutant === undefined ? drawServers(drawn.fork('servers')) : (mutant.servers ?? 1))
     const forced = options.isChanging ?? mutant?.isChanging
     const drawnShape = mutant?.shape ?? drawShape(drawn.fork('shape'))
-    // By groups and weights, members would always have to be listed anew.
+    // With groups and weights, each change would have to list all members.
     const shape = forced === true && drawnShape === 'weighted' ? 'plain' : drawnShape
     const isChanging = forced ?? (mutant === undefined && drawChanging(drawn, shape))
     this.isChanging = isChanging && servers > 1
@@ -126,7 +126,7 @@ class Run {
       mutant,
     })
     const size = drawn.fork('size')
-    // Some runs last, and some have a tree that takes a while to write and to send.
+    // Some runs are longer, and some have a tree that takes a while to write and to send.
     const times = size.chance(0.05) ? size.between(2, 6) : 1
     this.manyNodes = size.chance(0.2) ? size.pick([40, 150, 500]) : 0
     this.cluster.manyNodes = this.manyNodes
@@ -148,7 +148,7 @@ class Run {
       ...(isEnsemble ? drawHandOvers(random.fork('hand-overs'), { durationMs }) : []),
       ...drawWindows(random.fork('windows'), { durationMs, isChanging: this.isChanging }),
     ]
-    // Who is needed for a quorum is not known ahead where members change.
+    // If members change, the servers needed for a quorum are not known in advance.
     this.fullServers = this.isChanging ? [] : drawMinority(random.fork('full disks'), this.cluster)
     this.changes = this.isChanging ? drawChanges(random.fork('changes'), durationMs) : []
   }
@@ -233,7 +233,7 @@ class Run {
     }
   }
 
-  /** Until when faults go on, those with a course of their own and those amid a change of members included. */
+  /** When the last fault ends, including scenarios and faults during changes of members. */
   private get lastFaultEndsMs(): number {
     const troubles = this.changes.flatMap(({ atMs, trouble }) =>
       trouble === undefined ? [] : [{ ...trouble, atMs: atMs + trouble.atMs }],
@@ -246,11 +246,13 @@ class Run {
     )
   }
 
-  /** Nothing fails any more: within bounded time everybody is served, and the dead are buried. */
+  /**
+   * Nothing fails any more: within bounded time all clients are served, and dead sessions expire.
+   */
   private async recoverFromEverything(): Promise<void> {
     const { cluster } = this
     const { clients, history, recorder } = cluster
-    // What was scheduled late still happens; only then is there peace.
+    // Faults scheduled for later still happen before that.
     await this.live(this.lastFaultEndsMs - cluster.world.nowMs)
     heal(cluster)
     for (const { disk } of this.fullServers) disk.condition.isFull = true
@@ -274,9 +276,8 @@ class Run {
   }
 
   /**
-   * Until every abandoned session has ended, for as long as its timeout allows. An epoch whose
-   * counter is used up amid the ends of sessions is followed by one that gives the rest of them
-   * their whole timeout again.
+   * Waits until every abandoned session has ended, as long as the timeouts allow. If the counter of an
+   * epoch is used up meanwhile, the next epoch restarts the timeouts of the remaining sessions.
    */
   private async buryTheDead(): Promise<void> {
     const { recorder, tickMs } = this.cluster
@@ -290,7 +291,7 @@ class Run {
     }
   }
 
-  /** Sessions that the servers know, and no client. */
+  /** Sessions that servers know and no client has. */
   private undead(): bigint[] {
     const { clients, servers } = this.cluster
     const held = new Set(clients.map(({ session }) => session))
@@ -298,19 +299,19 @@ class Run {
     return [...known.keys()].filter((id) => !held.has(id))
   }
 
-  /** Every server serves everybody who comes, and takes their writes. */
+  /** Every server must serve all clients and accept their writes. */
   private async tour(): Promise<void> {
     const { servers, clients, network } = this.cluster
-    // A write goes six ways at most; who does not wait so long may never hear of it.
+    // A write takes up to six messages; a client with less patience may never get its answer.
     const patient = clients.filter(({ patienceMs }) => patienceMs > 8 * network.options.delayMsMax)
     const isServing = (): boolean => servers.every((server) => server.process?.peer?.isServing)
     await this.live(progressMsMax, isServing)
     for (const { name, options } of servers) {
-      // Where leaders take no clients; who leads may change while a server is visited.
+      // If leaders accept no clients; the leader may change during a visit.
       const takesNone = (): boolean =>
         options.ensemble?.zab.leaderServes === false && leaderOf(this.cluster)?.name === name
       let left = patient
-      // One that has not heard yet of what a client has seen turns it away, and rightly.
+      // A server that has not seen what a client has seen correctly refuses it.
       for (let attempt = 1; left.length > 0 && !takesNone() && attempt <= visitsMax; attempt++) {
         left = await this.visit(name, left)
       }
@@ -322,7 +323,7 @@ class Run {
     }
   }
 
-  /** Those who were not answered there. */
+  /** The clients that got no answer there. */
   private async visit(server: string, visitors: readonly SimClient[]): Promise<SimClient[]> {
     const { history } = this.cluster
     const data = `to ${server}, ${history.now}`
@@ -357,7 +358,7 @@ class Run {
       if (db === undefined) continue
       await recorder.readLog(server.disk.files, server.options.journal.logDir, db.lastZxid)
       const recovered = await recorder.beforeStart(server)
-      // What an ensemble has logged and not yet committed is there as well.
+      // In an ensemble the log also contains what is not committed yet.
       if (isEnsemble) continue
       const left = recoveryOf(db)
       if (recovered?.zxid !== left.zxid || recovered.digest !== left.digest) {
@@ -366,7 +367,7 @@ class Run {
     }
   }
 
-  /** All servers come to hold the same, and that is the history the questions are asked about. */
+  /** All servers must end with the same state, whose history is then checked. */
   private async agree(): Promise<void> {
     const { servers, recorder } = this.cluster
     const stateOf = (server: SimServer): string => {
@@ -392,7 +393,7 @@ class Run {
     recorder.ensemble!.checkNothingDeliveredIsLost(this.agreed)
   }
 
-  /** What clients read is what the servers go by, and one of them leads. */
+  /** Clients must read the configuration that the servers use, and one of its members leads. */
   private checkMembers(): void {
     const { servers, recorder } = this.cluster
     for (const { name, process } of servers) {
@@ -424,10 +425,10 @@ class Run {
     const trees: SeenTree[] = recorder.lives.map(({ server, life, zxid, tree }) => {
       return { name: `${server} in life ${life}`, zxid, tree }
     })
-    // A server of an ensemble may have started from what was given up later.
+    // A server of an ensemble may have started from transactions that were discarded later.
     const known = trees.filter(({ zxid }) => !isEnsemble || timeline.placeOf(zxid) !== undefined)
     checkTrees([...known, ...this.seen], timeline, report)
-    // One server of an ensemble may forget what the others keep: `delivered` is what counts there.
+    // One server of an ensemble may forget what the others keep: there `delivered` counts.
     if (!isEnsemble) checkNothingShownIsLost(history, recorder.lives, report)
     checkSessions(history, timeline, report)
     const ofWhat = isEnsemble ? 'writes' : 'everything'
@@ -486,12 +487,12 @@ function drawServers(random: Random): number {
   return random.chance(0.5) ? 1 : random.chance(0.78) ? 3 : random.chance(0.8) ? 5 : 7
 }
 
-/** In some runs members come and go. */
+/** In some runs members change. */
 function drawChanging(random: Random, shape: Shape): boolean {
   return shape !== 'weighted' && random.fork('changing').chance(0.35)
 }
 
-/** In some runs of ensembles a few servers, without which the others are still a quorum. */
+/** In some runs of ensembles: a few servers without which the others are still a quorum. */
 function drawMinority(random: Random, { servers, recorder }: Cluster): readonly SimServer[] {
   const { ensemble } = recorder
   if (ensemble === undefined || !random.chance(0.3)) return []
@@ -508,7 +509,7 @@ function drawMinority(random: Random, { servers, recorder }: Cluster): readonly 
   return drawn
 }
 
-/** The log of a server on its own has no gap. */
+/** The log of a standalone server has no gap. */
 function inOrder(
   log: ReadonlyMap<bigint, Uint8Array>,
   report: (what: string) => void,

@@ -10,7 +10,7 @@ export interface Shrunk {
   readonly runs: number
 }
 
-/** Leaves out steps and faults, larger parts first, as long as something is still violated. */
+/** Leaves out steps and faults, larger parts first, as long as there is still a violation. */
 export async function shrink(
   options: RunOptions & { readonly recipe?: string | undefined },
   failed: RunResult,

@@ -1,13 +1,13 @@
 import type { RunResult } from './run.ts'
 
-/** Counts of many runs, added up. */
+/** Counts, summed over many runs. */
 export type Counts = Map<string, number>
 
 export function addCounts(into: Counts, counts: Iterable<readonly [string, number]>): void {
   for (const [what, count] of counts) into.set(what, (into.get(what) ?? 0) + count)
 }
 
-/** What happened, as lines: the large numbers first, then by kind. */
+/** What happened, as lines: large numbers first, then by kind. */
 export function describeCounts(counts: ReadonlyMap<string, number>): string[] {
   const groups = [
     'op: ',
@@ -44,7 +44,7 @@ export function describeCounts(counts: ReadonlyMap<string, number>): string[] {
 const violationsShown = 5
 const linesShown = 120
 
-/** What went wrong, and the way there. */
+/** The violations, and the transcript that led to them. */
 export function describeFailure({ seed, violations, transcript }: RunResult): string[] {
   const isOurs = (line: string): boolean => !line.includes('VIOLATION')
   const steps = transcript.lines.filter(isOurs)

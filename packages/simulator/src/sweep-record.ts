@@ -1,4 +1,4 @@
-/** docs/sweeps.md: how many seeds each commit has passed. */
+/** Maintains docs/sweeps.md: how many seeds each commit has passed. */
 import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -19,7 +19,7 @@ interface Row {
   readonly perSecond: number
 }
 
-/** The commit that the code is of, or undefined if the code differs from it. */
+/** The commit of the code, or undefined if the code differs from it. */
 export function commitOfCode(): string | undefined {
   const git = (...args: string[]): string =>
     execFileSync('git', args, { cwd: repository, encoding: 'utf8' }).trim()
@@ -44,7 +44,7 @@ export function recordSweep(commit: string, swept: Swept, range: Range, kind: Se
 const rowPattern = /^\| `(\w+)` \| ([^|]*) \| ([^|]*) \| ([\d,]+) \| ([\d,]+) \| ([\d.]+) \|$/
 const totalPattern = /^In all: /
 
-/** The page with a row added to its table, and the total brought up to date. */
+/** The page with a row added to its table, and an updated total. */
 export function withRow(page: string, added: Row): string {
   const lines = page.trimEnd().split('\n')
   const rows = lines.flatMap((line) => parseRow(line) ?? [])
@@ -78,7 +78,7 @@ function joined(one: Row, other: Row): Row {
   }
 }
 
-/** A range that begins where the last one ended continues it. */
+/** A range that begins where the last one ended extends it. */
 function joinRanges(ranges: string, added: string): string {
   const [, head = '', first, last] = /^(.*, )?(\d+)\.\.(\d+)$/.exec(ranges) ?? []
   const [next, end] = added.split('..')

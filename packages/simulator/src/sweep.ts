@@ -1,6 +1,6 @@
 /**
- * Many seeds, on all cores. Each worker is this package's command again, made into one file first:
- * that runs about a tenth faster than from many, and tells one version of the code from another.
+ * Runs many seeds on all cores. Each worker is the command of this package, bundled into one file
+ * first: that runs about a tenth faster, and its hash identifies the version of the code.
  */
 import { fork, type ChildProcess } from 'node:child_process'
 import { availableParallelism } from 'node:os'
@@ -13,9 +13,9 @@ export interface Swept {
   readonly seeds: number
   readonly failed: number[]
   readonly counts: Counts
-  /** How long it took, with what was done before it was resumed. */
+  /** The duration, including earlier parts of a resumed sweep. */
   readonly seconds: number
-  /** Whether nothing of the range is left. */
+  /** Whether the whole range is done. */
   readonly isWhole: boolean
 }
 
@@ -34,7 +34,7 @@ const seedsAtOnce = 5
 const saveEveryMs = 5000
 const reportEveryMs = 60_000
 
-/** What a worker does: the seeds that its parent names, telling it of each. */
+/** The worker: runs the seeds that its parent names, and reports each. */
 export function work(kind: SeedKind): void {
   const tell = (message: Outcome | 'next'): void => {
     if (process.connected) process.send?.(message)
@@ -44,7 +44,7 @@ export function work(kind: SeedKind): void {
       for (let seed = first; seed <= last; seed++) {
         const { violations, counts } = await runSeed({ seed, ...kind })
         tell({ seed, isFailed: violations.length > 0, counts: [...counts] })
-        // A run never lets the host's loop turn, and what is sent leaves when it does.
+        // A run never returns to the event loop, which must turn to send the report.
         await new Promise((resolve) => setImmediate(resolve))
       }
       tell('next')
@@ -53,7 +53,7 @@ export function work(kind: SeedKind): void {
   tell('next')
 }
 
-/** Until all seeds are done, or the time has come; what an earlier sweep did is not done again. */
+/** Runs until all seeds are done or time is up; skips what an earlier sweep has done. */
 export async function sweep(
   range: Range,
   untilMs: number,
@@ -94,7 +94,7 @@ export async function sweep(
   return progress.swept()
 }
 
-/** Gives one worker seeds until there are none, or the time has come. */
+/** Gives a worker seeds until there are none, or time is up. */
 function drive(worker: ChildProcess, progress: Progress, untilMs: number): Promise<void> {
   return new Promise((resolve, reject) => {
     let batch: Range | undefined

@@ -57,17 +57,19 @@ const driver = new SessionDriver(
   () => {},
 )
 
-port.on('message', (message: ToWorker) => {
+const hear = (message: ToWorker): void => {
   if (message.type === 'end') {
     driver.end()
-    port.close()
+    // The thread ends when nobody listens. Deno's port cannot be closed.
+    port.off('message', hear)
   } else if (message.type === 'servers') {
     driver.setServers(message.servers)
   } else if (message.connection === connections) {
     if (message.type === 'send') driver.send(message.bytes, message.frames)
     else driver.leave(message.cause)
   }
-})
+}
+port.on('message', hear)
 driver.start()
 
 function facts(): Facts {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
-import { connect, type ConnectionOptions } from 'node:tls'
+import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls'
 import type { ServerAddress, Stream, StreamEvents } from '../host.ts'
 import { shuffledLookup, SocketStream, type SocketOptions } from './tcp.ts'
 
@@ -39,21 +39,20 @@ export function openTls(
   const { host, port } = server
   const { random, unref } = socketOptions
   const stream = new SocketStream(events, socketOptions)
-  let files: ConnectionOptions
+  let socket: TLSSocket
   try {
-    files = withFiles(options)
+    socket = connect({
+      ...(isIP(host) === 0 ? { servername: host } : {}),
+      ...withFiles(options),
+      host,
+      port,
+      lookup: shuffledLookup(random),
+    })
   } catch (error) {
-    // No event may come before the stream is returned.
+    // A file is missing or holds no certificate. No event may come before the stream is returned.
     setImmediate(() => stream.failed(error as Error))
     return stream
   }
-  const socket = connect({
-    ...(isIP(host) === 0 ? { servername: host } : {}),
-    ...files,
-    host,
-    port,
-    lookup: shuffledLookup(random),
-  })
   socket.setNoDelay(true)
   if (unref) socket.unref()
   socket.on('data', (bytes: Uint8Array) => stream.received(bytes, bytes.length))

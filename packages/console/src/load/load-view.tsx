@@ -9,6 +9,7 @@ import { Table } from '../table.tsx'
 import { Bar } from './bar.tsx'
 
 const limit = 25
+const numbers = ['Reads', 'Writes', 'In flight', 'Watches', 'Took']
 
 interface Rates {
   readonly readsPerSecond: number
@@ -132,7 +133,7 @@ function Paths({ load: { paths } }: { readonly load: Load }) {
   return (
     <>
       <Key />
-      <Table label="Busiest paths" columns={['Path', 'Reads', 'Writes', 'Share']}>
+      <Table label="Busiest paths" columns={['Path', 'Reads', 'Writes', 'Share']} numbers={numbers}>
         {paths.map((each) => (
           <tr key={each.path}>
             <th scope="row" class="path">
@@ -153,7 +154,7 @@ function Clients({ load: { clients } }: { readonly load: Load }) {
   return (
     <>
       <Key />
-      <Table label="Busiest clients" columns={columns}>
+      <Table label="Busiest clients" columns={columns} numbers={numbers}>
         {clients.map((each) => {
           const { session, address, connection } = each
           return (
@@ -187,7 +188,7 @@ function SlowRequests({ load: { slow } }: { readonly load: Load }) {
   const most = Math.max(...slow.map(({ tookMs }) => tookMs))
   const columns = ['Took', 'Share', 'Request', 'Path', 'Client', 'At (UTC)']
   return (
-    <Table label="Slowest requests" columns={columns}>
+    <Table label="Slowest requests" columns={columns} numbers={numbers}>
       {slow.map((each, at) => (
         <tr key={at}>
           <th scope="row" class="number">

@@ -1,9 +1,9 @@
-/** A broken invariant: a bug, never a fault of a client or of the world. */
+/** A broken invariant: a bug in zabra, never the fault of a client or of the environment. */
 export class AssertionError extends Error {
   override readonly name = 'AssertionError'
 }
 
-/** Stops everything when what must hold does not; the sentence says what must hold. */
+/** Throws an AssertionError if the condition is false; the sentence says what must hold. */
 export function assert(condition: boolean, sentence: string): asserts condition {
   if (!condition) throw new AssertionError(sentence)
 }

@@ -3,20 +3,20 @@ import { copyWords, Reader, wordCopyMax, type BufferKeeper } from '@zabra/protoc
 const slabBytesMin = 256 * 1024
 
 /**
- * Copies of bytes that must outlive the chunk they were received in. They share a slab, which goes
- * when the last of them is gone: a copy then costs hardly more than the copying.
+ * Copies bytes that must outlive the chunk they were received in. The copies share a slab, which is
+ * freed together with its last copy, so a copy costs little more than copying the bytes.
  */
 export class ByteKeeper implements BufferKeeper {
-  /** The slab that the last copy lies in. */
+  /** The slab that holds the last copy. */
   bytes = new Uint8Array(0)
-  /** The same bytes. */
+  /** A view of the same bytes. */
   view = new DataView(this.bytes.buffer)
-  /** The same again: to ask an array for its buffer, or its length, costs more than a copy. */
+  /** The same buffer once more: reading `buffer` or `length` of an array costs more than a copy. */
   private slab = this.view.buffer
   private slabBytes = 0
   private used = 0
   private readonly reader = new Reader()
-  /** For what is read from a copy, and so needs none of its own. */
+  /** For what is read from a copy and therefore needs no copy of its own. */
   private readonly inPlace: BufferKeeper = {
     keep: (_, start, end) => new Uint8Array(this.slab, start, end - start),
   }
@@ -26,14 +26,17 @@ export class ByteKeeper implements BufferKeeper {
     return new Uint8Array(this.slab, at, end - start)
   }
 
-  /** A reader of a copy of all that another one has not read; it is the same one each time. */
+  /**
+   * Copies all that a reader has not read yet and returns a reader of the copy. It is the same
+   * reader each time.
+   */
   keepRest({ view, position, end }: Reader): Reader {
     const at = this.place(view, position, end)
     this.reader.keeper = this.inPlace
     return this.reader.reset(this.bytes, at, at + end - position)
   }
 
-  /** The same without anything made for it: says where in `bytes` the copy begins. */
+  /** Copies the bytes without creating an object; returns where in `bytes` the copy begins. */
   place(source: DataView, start: number, end: number): number {
     const length = end - start
     const at = this.makeRoom(length)

@@ -42,7 +42,7 @@ test('sums of the largest bytes do not overflow', () => {
 test('a range in two parts gives the checksum of the whole', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 9000 }), fc.nat(), fc.nat(9), (drawn, cut, at) => {
-      // Mostly not where their buffer begins.
+      // Most cases do not begin where their buffer begins.
       const bytes = new Uint8Array(drawn.length + at).subarray(at)
       bytes.set(drawn)
       const middle = bytes.length === 0 ? 0 : cut % bytes.length

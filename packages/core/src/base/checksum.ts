@@ -1,15 +1,18 @@
 /**
- * The two checksums of ZooKeeper's files: Adler-32 seals log records and snapshots, CRC-32 makes
- * the digest of a znode. Both run over every byte that is stored, so they are unrolled and
- * allocate nothing: not even their results, which are therefore signed. `>>> 0` makes them what
- * others call the same checksum.
+ * The two checksums of ZooKeeper's files: Adler-32 protects log records and snapshots, CRC-32 is
+ * part of the digest of a znode. Both run over every byte that is stored, so their loops are
+ * unrolled and allocate nothing. To avoid allocating the result, it is a signed number; `>>> 0`
+ * turns it into the usual unsigned checksum.
  */
 
 const adlerModulus = 65521
-/** How many bytes the sums can take before they might leave 31 bits, a multiple of the unrolling. */
+/**
+ * The number of bytes after which the sums might exceed 31 bits, rounded down to a multiple of the
+ * unrolled loop.
+ */
 const adlerRun = 3840
 
-/** The views of the buffers that were last summed: most of what is summed lies in the same one. */
+/** The views of the two buffers that were summed last: most calls use the same buffer. */
 class Views {
   private buffer: ArrayBufferLike = new ArrayBuffer(0)
   private view = new DataView(this.buffer)
@@ -24,13 +27,13 @@ class Views {
 }
 const adlerViews = new Views()
 
-/** Adler-32 of a range; give the previous result as `seed` to go on where it ended. */
+/** Adler-32 of a range. Pass a previous result as `seed` to continue it. */
 export function adler32(bytes: Uint8Array, start = 0, end = bytes.length, seed = 1): number {
   const { byteOffset } = bytes
   return adler32OfView(adlerViews.of(bytes.buffer), byteOffset + start, byteOffset + end, seed)
 }
 
-/** As `adler32`, for bytes that have a view already. */
+/** The same as `adler32`, for bytes that already have a view. */
 export function adler32OfView(view: DataView, start: number, end: number, seed = 1): number {
   let a = seed & 0xffff
   let b = seed >>> 16
@@ -38,7 +41,7 @@ export function adler32OfView(view: DataView, start: number, end: number, seed =
   while (end - at >= 16) {
     for (const stop = Math.min(end, at + adlerRun) - 15; at < stop; at += 16) {
       // Sixteen steps at once: `b` gains `a` sixteen times, the first byte sixteen times, the
-      // second fifteen times... Two bytes share a number, with room between them for the sums.
+      // second fifteen times... One number holds two bytes, far enough apart for their sums.
       const w0 = view.getInt32(at)
       const w1 = view.getInt32(at + 4)
       const w2 = view.getInt32(at + 8)
@@ -55,7 +58,7 @@ export function adler32OfView(view: DataView, start: number, end: number, seed =
       const weighted =
         14 * even0 + 13 * odd0 + 10 * even1 + 9 * odd1 + 6 * even2 + 5 * odd2 + 2 * even3 + odd3
       const upper = sums >>> 16
-      // The upper bytes of each pair come two places earlier than the lower ones.
+      // The upper byte of each pair precedes the lower one by two places.
       b = (b + (a << 4) + (weighted >>> 16) + (weighted & 0xffff) + (upper << 1)) | 0
       a = (a + upper + (sums & 0xffff)) | 0
     }
@@ -72,9 +75,9 @@ export function adler32OfView(view: DataView, start: number, end: number, seed =
 /** Eight tables of 256: entry n of table k is the remainder of byte n followed by k zero bytes. */
 const crcTables = makeCrcTables()
 
-/** The CRC-32 of zlib and of Java; give the previous result as `seed` to go on where it ended. */
+/** The CRC-32 of zlib and of Java. Pass a previous result as `seed` to continue it. */
 export function crc32(bytes: Uint8Array, start = 0, end = bytes.length, seed = 0): number {
-  // Without a view: to ask an array for its buffer costs a fifth of what a small znode does.
+  // Uses no view: getting the buffer of an array costs a fifth of what a small znode costs.
   const t = crcTables
   let crc = ~seed
   let at = start
@@ -93,7 +96,7 @@ export function crc32(bytes: Uint8Array, start = 0, end = bytes.length, seed = 0
   return ~crc
 }
 
-/** As `crc32`, for bytes that have a view already. */
+/** The same as `crc32`, for bytes that already have a view. */
 export function crc32OfView(view: DataView, start: number, end: number, seed: number): number {
   const t = crcTables
   let crc = ~seed
@@ -125,9 +128,9 @@ export function crc32OfView(view: DataView, start: number, end: number, seed: nu
 }
 
 /**
- * What the four bytes of a word are to the CRC-32 of something in which so many more follow. Such
- * a checksum is the sum (xor) of what its words are to it, so that where one word changes, nothing
- * else has to be looked at. The highest byte of a word is its first.
+ * The contribution of a word of four bytes to the CRC-32 of something in which `bytesAfter` bytes
+ * follow the word. The checksum is the sum (xor) of the contributions of its words, so a change of
+ * one word can be computed without reading the others. The highest byte of a word comes first.
  */
 export class CrcWord {
   private readonly table = new Int32Array(4 * 256)
@@ -135,7 +138,8 @@ export class CrcWord {
   constructor(bytesAfter: number) {
     for (let i = 0; i < 32; i++) {
       let crc = 1 << i
-      // The word itself is the first four of them: it is where the checksum stands before zeros.
+      // The word counts as the first four bytes, because the CRC of a word is the register before
+      // four zeros.
       for (let n = 0; n < 4 + bytesAfter; n++) crc = crcTables[crc & 0xff]! ^ (crc >>> 8)
       const first = (i >> 3) << 8
       const bit = 1 << (i & 7)
@@ -153,7 +157,7 @@ export class CrcWord {
     )
   }
 
-  /** Makes it a word that stands in a second place too. */
+  /** Adds the contribution of the same word in a second place. */
   alsoBefore(bytesAfter: number): this {
     const other = new CrcWord(bytesAfter)
     for (let i = 0; i < this.table.length; i++) this.table[i]! ^= other.table[i]!

@@ -1,7 +1,7 @@
 import type { Host } from '../ports.ts'
 import { TimeoutError } from './timeout-error.ts'
 
-/** A promise that somebody else keeps. */
+/** A promise with its resolve and reject methods exposed. */
 export class Deferred<T> {
   readonly promise: Promise<T>
   resolve!: (value: T) => void
@@ -12,12 +12,12 @@ export class Deferred<T> {
       this.resolve = resolve
       this.reject = reject
     })
-    // Nobody may be waiting when it is rejected; whoever waits still sees it.
+    // Avoids an unhandled rejection if nobody waits; those who wait still see it.
     this.promise.catch(() => {})
   }
 }
 
-/** The promise, or a TimeoutError that says what was waited for. */
+/** Awaits the promise; throws a TimeoutError that says what was awaited. */
 export async function within<T>(
   host: Host,
   ms: number,

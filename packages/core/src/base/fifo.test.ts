@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { Fifo } from './fifo.ts'
 
-test('what goes in first comes out first, through any number of rounds', () => {
+test('elements come out in the order they went in, through any number of rounds', () => {
   const fifo = new Fifo<number>()
   let [next, expected] = [0, 0]
   for (let round = 1; round < 3000; round++) {
@@ -18,7 +18,7 @@ test('what goes in first comes out first, through any number of rounds', () => {
   expect([fifo.first, fifo.last, fifo.all()]).toEqual([undefined, undefined, []])
 })
 
-test('the last can be taken back, and each be looked at', () => {
+test('the newest element can be popped, and each can be read', () => {
   const fifo = new Fifo<number>()
   const expected: number[] = []
   for (let i = 0; i < 2000; i++) {
@@ -38,10 +38,10 @@ test('the last can be taken back, and each be looked at', () => {
   expect([fifo.length, fifo.first, fifo.pop(), fifo.shift()]).toEqual([0, ...Array(3)])
 })
 
-test('a long one is emptied as quickly as many short ones', () => {
+test('emptying a long queue takes no longer per element than a short one', () => {
   const fifo = new Fifo<number>()
   for (let i = 0; i < 1_000_000; i++) fifo.push(i)
-  // By moving all that is left each time this would take minutes.
+  // If each shift moved all remaining elements, this would take minutes.
   while (fifo.length > 0) fifo.shift()
   expect(fifo.first).toBeUndefined()
 })

@@ -1,11 +1,11 @@
-/** Slots that are kept when nothing is in them. */
+/** The number of slots that stay allocated while the queue is empty. */
 const slotsKept = 4096
 const slotsMin = 16
 
 /**
- * First in, first out, at the same cost however long it is: a ring, since dropping the first
- * element of an array moves all others. What has left is not referred to any more: garbage that
- * an old list still names is garbage that must be carried along.
+ * A queue: first in, first out, at constant cost. It is a ring, because removing the first element
+ * of an array moves all others. A removed element is no longer referenced, so that the garbage
+ * collector can free it.
  */
 export class Fifo<T> {
   length = 0
@@ -20,7 +20,7 @@ export class Fifo<T> {
     return this.at(this.length - 1)
   }
 
-  /** The nth, the first being 0; undefined where there are not so many. */
+  /** The nth element, counted from 0; undefined if there are fewer. */
   at(n: number): T | undefined {
     if (n < 0 || n >= this.length) return undefined
     return this.slots[(this.start + n) & (this.slots.length - 1)]
@@ -41,7 +41,7 @@ export class Fifo<T> {
     return item
   }
 
-  /** Takes back the last. */
+  /** Removes and returns the newest element. */
   pop(): T | undefined {
     if (this.length === 0) return undefined
     const at = (this.start + --this.length) & (this.slots.length - 1)
@@ -55,14 +55,14 @@ export class Fifo<T> {
     this.start = this.length = 0
   }
 
-  /** Oldest first. */
+  /** All elements, oldest first. */
   all(): T[] {
     const items: T[] = []
     for (let n = 0; n < this.length; n++) items.push(this.at(n)!)
     return items
   }
 
-  /** Always a power of two, so that going round is a mask. */
+  /** The size is always a power of two, so that wrapping around is a mask. */
   private grow(): void {
     const items: (T | undefined)[] = this.all()
     const slots = Math.max(slotsMin, 2 * items.length)

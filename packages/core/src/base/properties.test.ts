@@ -38,7 +38,7 @@ test('a backslash continues the line, and leading blanks of the next do not coun
   ])
 })
 
-test('a continuation that looks like a comment is none', () => {
+test('a continuation that looks like a comment is not a comment', () => {
   expect(read('a=1\\\n#2')).toEqual([['a', '1#2', 1]])
 })
 
@@ -52,7 +52,7 @@ test('a malformed \\u escape is a problem of its line only', () => {
   expect(problems).toMatchObject([{ line: 2, key: 'b' }])
 })
 
-test('trailing blanks stay, a trailing backslash at the end of the file goes', () => {
+test('trailing blanks stay, a trailing backslash at the end of the file is removed', () => {
   expect(read('a=1  \nb=2\\')).toEqual([
     ['a', '1  ', 1],
     ['b', '2', 2],

@@ -1,7 +1,7 @@
-/** One `key=value` of a properties file; `line` is where its first character stands. */
+/** One `key=value` of a properties file; `line` is the line of its first character. */
 export interface Property {
   readonly key: string
-  /** As Java keeps it: trailing blanks included. */
+  /** As Java reads it: includes trailing blanks. */
   readonly value: string
   readonly line: number
 }
@@ -13,7 +13,7 @@ export interface PropertiesProblem {
 }
 
 export interface ParsedProperties {
-  /** In file order, with duplicates: of two equal keys the last one counts. */
+  /** In file order, with duplicates; the last of several equal keys counts. */
   readonly properties: readonly Property[]
   readonly problems: readonly PropertiesProblem[]
 }
@@ -47,7 +47,7 @@ function* logicalLines(text: string): Generator<{ content: string; line: number 
   let start = 0
   for (const [index, natural] of lines.entries()) {
     const stripped = natural.replace(leadingBlanks, '')
-    // A line of a lone backslash leaves nothing to continue: what follows may be a comment.
+    // After a line that is a lone backslash nothing continues: the next line may be a comment.
     if (content === '') {
       if (stripped === '' || stripped.startsWith('#') || stripped.startsWith('!')) continue
       start = index + 1

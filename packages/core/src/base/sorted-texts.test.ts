@@ -7,7 +7,7 @@ const text = fc.string({
   maxLength: 4,
 })
 
-test('any history of changes leaves what a set would, found by any start', () => {
+test('after any history it contains what a set would, and finds it by any prefix', () => {
   const step = fc.tuple(fc.boolean(), text)
   fc.assert(
     fc.property(fc.array(text), fc.array(step), text, (start, steps, prefix) => {
@@ -27,7 +27,7 @@ test('any history of changes leaves what a set would, found by any start', () =>
   )
 })
 
-test('many texts are kept in several chunks', () => {
+test('many strings are stored in several chunks', () => {
   const sorted = new SortedTexts()
   const name = (i: number): string => `/${(i * 7919) % 5000}`
   for (let i = 0; i < 5000; i++) sorted.add(name(i))

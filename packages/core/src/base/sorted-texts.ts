@@ -1,12 +1,12 @@
 const chunkMax = 512
 
 /**
- * A set of texts in their order, in chunks: what begins with the same characters is found without
- * looking at the others, and a change moves one chunk only.
+ * A sorted set of strings, stored in chunks: it finds the strings with a common prefix without
+ * looking at the others, and a change moves the strings of one chunk only.
  */
 export class SortedTexts {
   size = 0
-  /** None is empty; there may be none. */
+  /** No chunk is empty; the list may be. */
   private readonly chunks: string[][] = []
 
   constructor(texts: Iterable<string> = []) {
@@ -50,7 +50,7 @@ export class SortedTexts {
     }
   }
 
-  /** The first chunk that ends with this text or a later one. */
+  /** The index of the first chunk whose last string is this one or a later one. */
   private chunkOf(text: string): number {
     let [low, high] = [0, this.chunks.length]
     while (low < high) {
@@ -72,7 +72,7 @@ function firstNotBefore(texts: readonly string[], text: string): number {
   return low
 }
 
-/** By UTF-16 code units, as `<` has it: then texts with the same start stand together. */
+/** Compares UTF-16 code units, as `<` does, so that strings with the same prefix are adjacent. */
 function inOrder(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { Histogram, Summary } from './statistics.ts'
 
-test('a summary knows the least, the greatest and the mean', () => {
+test('a summary has the minimum, the maximum and the mean', () => {
   const summary = new Summary()
   for (const value of [3, 1, 8]) summary.add(value)
   expect(summary).toMatchObject({ count: 3, sum: 12, min: 1, max: 8, mean: 4 })
@@ -24,7 +24,7 @@ describe('a histogram', () => {
     expect(told).toBeGreaterThan(value * 0.94)
   })
 
-  test('takes what is out of range for the nearest thing it knows', () => {
+  test('counts values out of range as the nearest value in range', () => {
     const histogram = new Histogram()
     histogram.add(-5)
     histogram.add(2 ** 40)
@@ -32,7 +32,7 @@ describe('a histogram', () => {
     expect(histogram.percentile(1)).toBeGreaterThan(2 ** 30)
   })
 
-  test('forgets after two turns what was measured, but not how often', () => {
+  test('after two rotations forgets values, but not their count', () => {
     const histogram = new Histogram()
     histogram.add(7)
     histogram.rotate()

@@ -1,4 +1,4 @@
-/** Least, greatest and mean of what was measured. */
+/** Minimum, maximum and mean of measurements. */
 export class Summary {
   count = 0
   sum = 0
@@ -26,12 +26,12 @@ export class Summary {
   }
 }
 
-/** Below this every whole number has a bucket of its own; above, each doubling has `subBuckets`. */
+/** Below this every whole number has its own bucket; above it, each doubling has `subBuckets`. */
 const exactBelow = 64
 const subBuckets = 16
 const bucketCount = exactBelow + (31 - 6) * subBuckets
 
-/** A summary that also knows percentiles of what was measured lately, to within 6 %. */
+/** A summary that also knows percentiles of recent measurements, to within 6 %. */
 export class Histogram extends Summary {
   private recent = new Uint32Array(bucketCount)
   private older = new Uint32Array(bucketCount)
@@ -41,7 +41,7 @@ export class Histogram extends Summary {
     this.recent[bucketOf(value)]!++
   }
 
-  /** Forgets what was measured before the last call: to be called now and then. */
+  /** Forgets what was measured before the previous call. The caller does this at intervals. */
   rotate(): void {
     const { older } = this
     older.fill(0)
@@ -49,7 +49,10 @@ export class Histogram extends Summary {
     this.recent = older
   }
 
-  /** The value that this share of the recent ones does not exceed; undefined when there are none. */
+  /**
+   * The value that this share of the recent measurements does not exceed; undefined without
+   * measurements.
+   */
   percentile(share: number): number | undefined {
     const { recent, older } = this
     let total = 0

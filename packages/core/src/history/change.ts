@@ -21,32 +21,32 @@ export const changeKinds = [
 ] as const
 export type ChangeKind = (typeof changeKinds)[number]
 
-/** Why a znode or a session is gone, where nobody asked for that. */
+/** Why a znode or a session ended without a request of a client. */
 export type ChangeCause = 'sessionEnd' | 'reclaimed' | 'expired'
 
 export interface Change {
   readonly zxid: bigint
-  /** Milliseconds since 1970, by the clock of the server that led. */
+  /** Milliseconds since 1970, by the clock of the leader. */
   readonly timeMs: number
   readonly session: bigint
   readonly kind: ChangeKind
-  /** The place in its transaction, and how many there are. */
+  /** The position within its transaction, and the number of changes there. */
   readonly part: number
   readonly parts: number
-  /** Undefined for sessions. */
+  /** Undefined for changes of sessions. */
   readonly path: string | undefined
-  /** Of the data, or of the ACL, after the change. */
+  /** The version of the data, or of the ACL, after the change. */
   readonly version: number | undefined
-  /** The data after the change; a view that lasts until the next change is read. */
+  /** The data after the change; a view that is valid until the next change is read. */
   readonly data: Uint8Array | null | undefined
-  /** Of the data, also where that is left out. */
+  /** The length of the data; also set when the data is left out. */
   readonly dataLength: number | undefined
   readonly acl: readonly Acl[] | undefined
-  /** Of a created znode. */
+  /** Set for a created znode. */
   readonly nodeKind: NodeKind | undefined
   readonly ttlMs: number | undefined
   readonly cause: ChangeCause | undefined
-  /** Of an opened session. */
+  /** Set for an opened session. */
   readonly timeoutMs: number | undefined
 }
 
@@ -63,10 +63,10 @@ const nothing = {
   timeoutMs: undefined,
 }
 
-/** The changes of a logged transaction; none where it records a refusal. */
+/** The changes of a logged transaction; none if it records a refusal. */
 export function readChanges(reader: Reader): Change[] {
   const header = TxnHeader.read(reader)
-  // A check on its own, which some releases log and then cannot read.
+  // Some releases log a check outside a multi and then cannot read it.
   if (header.type === codes.check) return []
   return changesOf(header, readTxnBody(reader, header.type))
 }

@@ -1,4 +1,4 @@
-/** What is different between two points of the past. */
+/** The differences between the trees at two points in the past. */
 import { codes, readTxnBody, TxnHeader, type Acl, type Reader } from '@zabra/protocol'
 import type { LogRecords } from '../storage/log/log-reader.ts'
 import { changesOf } from './change.ts'
@@ -8,19 +8,19 @@ import type { Selection } from './selection.ts'
 
 export interface Difference {
   readonly path: string
-  /** Undefined where there was no such znode. */
+  /** Undefined if the znode did not exist. */
   readonly before: PastNode | undefined
   readonly after: PastNode | undefined
-  /** Of a znode that was there at both points. */
+  /** Set if the znode existed at both points. */
   readonly isDataChanged: boolean
   readonly isAclChanged: boolean
-  /** It was deleted and created again in between. */
+  /** The znode was deleted and created again in between. */
   readonly isRecreated: boolean
 }
 
 /**
- * Goes on from the first point, where the loader stands, and remembers how everything was that is
- * about to change.
+ * Replays transactions from the first point, where the loader is, and first saves the state of each
+ * znode that is about to change.
  */
 export async function compareFrom(
   loader: PastTreeLoader,
@@ -51,7 +51,7 @@ export async function compareFrom(
   return found.toSorted((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0))
 }
 
-/** What a transaction changes; the reader stands where it did. */
+/** The paths that a transaction changes. The reader's position stays the same. */
 function pathsIn(reader: Reader, { db }: PastTree): string[] {
   const { position } = reader
   const header = TxnHeader.read(reader)
@@ -59,7 +59,7 @@ function pathsIn(reader: Reader, { db }: PastTree): string[] {
   if (header.type !== codes.check) {
     const txn = readTxnBody(reader, header.type)
     for (const { path } of changesOf(header, txn)) if (path !== undefined) paths.push(path)
-    // The list may be missing, or be shorter than what the session owned in the end.
+    // The list may be missing, or be shorter than what the session owned at its end.
     if (txn.type === codes.closeSession)
       for (const id of db.tree.ephemeralsOf(header.clientId)) paths.push(db.tree.pathOf(id))
   }

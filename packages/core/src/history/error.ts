@@ -1,7 +1,7 @@
 export type HistoryProblem =
-  /** It is older than what is kept. */
+  /** The point is older than what is kept. */
   | 'tooOld'
-  /** It has not happened yet, or not been logged here yet. */
+  /** The point is in the future, or this server has not logged it yet. */
   | 'notYet'
   /** A file cannot be read; the message names it. */
   | 'damaged'
@@ -12,7 +12,7 @@ export type HistoryProblem =
 export class HistoryError extends Error {
   override readonly name = 'HistoryError'
   readonly problem: HistoryProblem
-  /** The oldest point that can be shown, where that is known. */
+  /** The oldest point that can be shown, if known. */
   readonly oldest: bigint | undefined
 
   constructor(problem: HistoryProblem, message: string, oldest?: bigint, cause?: unknown) {

@@ -2,11 +2,11 @@ import type { Change, ChangeKind } from './change.ts'
 import { pathKey, sessionKey, subtreeKey } from './keys.ts'
 import type { KeyGroups } from './past-logs.ts'
 
-/** Which changes somebody asks for; what is left out does not matter. */
+/** Selects changes; an omitted field selects everything. */
 export interface ChangeFilter {
-  /** At this znode or below it. */
+  /** Changes of this znode and its descendants. */
   readonly path?: string | undefined
-  /** At this znode only. */
+  /** Changes of this znode only. */
   readonly isExact?: boolean | undefined
   readonly session?: bigint | undefined
   readonly kinds?: ReadonlySet<ChangeKind> | undefined
@@ -22,7 +22,7 @@ export function passes({ path, session, kind }: Change, filter: ChangeFilter): b
   return filter.path === '/' || path.startsWith(`${filter.path}/`)
 }
 
-/** By which parts of a log that hold nothing of it are left out. */
+/** The keys that a part of a log must contain to be worth reading. */
 export function keysOf({ path, isExact, session }: ChangeFilter): KeyGroups {
   const groups: (readonly number[])[] = []
   if (path !== undefined && (path !== '/' || isExact === true))

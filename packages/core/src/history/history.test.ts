@@ -8,7 +8,7 @@ import { passes } from './filter.ts'
 import { History } from './history.ts'
 import { subtreeAt } from './selection.ts'
 
-/** What is used of a quota is counted by each server, and only where it has the whole tree. */
+/** Leaves out quota usage: each server counts it by itself, and only if it has the whole tree. */
 function withoutUsage(content: Iterable<[string, Noted]>): Map<string, Noted> {
   return new Map(
     Array.from(content, ([path, node]) =>
@@ -54,7 +54,7 @@ test.each([
 
 const keyOf = ({ zxid, part, kind, path }: Change): string => `${zxid} ${part} ${kind} ${path}`
 
-test('pages of changes, from either end, are together every change that there was', async () => {
+test('pages of changes, from either end, together contain every change', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(anyStep, { maxLength: 150, size: 'max' }),
@@ -95,7 +95,7 @@ test('pages of changes, from either end, are together every change that there wa
   )
 })
 
-test('the difference between two points is that of the two trees', async () => {
+test('the difference between two points equals that of the two trees', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(anyStep, { minLength: 20, maxLength: 150, size: 'max' }),

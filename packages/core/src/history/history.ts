@@ -1,9 +1,9 @@
 /**
- * The past of a data directory: what changed, and what the tree was like. It is read from the same
- * logs and snapshots that recovery reads, zabra's or Apache ZooKeeper's, and from those that are
- * kept for history alone; nothing is written for it but indexes.
+ * The past of a data directory: what changed, and what the tree was like. It is read from the logs
+ * and snapshots that recovery uses, zabra's or Apache ZooKeeper's, and from older ones that are
+ * kept for history alone. History itself only writes indexes.
  *
- * Work is done in slices (`pause`), so a server can answer such questions while it serves.
+ * Work is done in slices (`pause`), so a server can answer such questions while it serves clients.
  */
 import { MalformedError } from '@zabra/protocol'
 import { faultCode, type Disk } from '../ports.ts'
@@ -24,50 +24,50 @@ import { everything, nodesAt, subtreeAt, type Selection } from './selection.ts'
 export interface HistoryOptions {
   readonly places: HistoryPlaces
   readonly compression?: Compression
-  /** Called often during long work. It may throw, which ends the work. */
+  /** Called often during long work. If it throws, the work ends. */
   readonly pause?: Pause
-  /** Transactions after this one are not shown: nobody may know of them yet. */
+  /** Later transactions are not shown: clients may not know of them yet. */
   readonly upTo?: () => bigint
-  /** Whether indexes of logs are kept in files; only whoever owns the directory may. */
+  /** Whether indexes of logs are kept in files. Only the owner of the directory may do this. */
   readonly keepsIndexes?: boolean
-  /** How much of a log one entry of its index is about. */
+  /** The size of the part of a log that one index entry covers. */
   readonly blockBytes?: number
   readonly trace?: (event: HistoryEvent) => void
 }
 
-/** A place in the past: after a transaction, or what was the latest one at a time. */
+/** A point in the past: after a transaction, or at a time. */
 export type Point = { readonly zxid: bigint } | { readonly timeMs: number }
 
 /** A znode at a transaction. */
 export interface ZnodeMoment {
   readonly path: string
   readonly zxid: bigint
-  /** As it was before that, not after. */
+  /** Asks for the state before the transaction, not after it. */
   readonly isBefore: boolean
 }
 
 export interface PageOptions {
-  /** The last transaction on a page may exceed it: its changes stay together. */
+  /** The last transaction on a page may exceed the limit: its changes stay together. */
   readonly limit: number
-  /** Begins with the oldest. */
+  /** The order of the changes on the page. */
   readonly isOldestFirst?: boolean
   readonly wantsData?: boolean
-  /** When true, the page ends where it is. */
+  /** Checked while the page is read; when it returns true, the page ends. */
   readonly isLate?: () => boolean
 }
 
 export interface ChangePage {
   readonly changes: readonly Change[]
   /**
-   * Where the next page begins: `from` of the next one if the oldest come first, else `to`.
-   * Undefined at the end of what there is.
+   * The start of the next page: `from` of the next range if the oldest come first, else `to`.
+   * Undefined on the last page.
    */
   readonly next: bigint | undefined
 }
 
-/** How far the past reaches. */
+/** How far back the past reaches. */
 export interface HistoryExtent {
-  /** The first and the last transaction that is logged. */
+  /** The first and the last logged transaction. */
   readonly first: { readonly zxid: bigint; readonly timeMs: number } | undefined
   readonly last: { readonly zxid: bigint; readonly timeMs: number } | undefined
   /** The oldest state of the tree that can be shown. */
@@ -98,14 +98,14 @@ export class History {
       indexes ?? new LogIndexes(disk, { places, pause, keepsIndexes, trace, blockBytes })
   }
 
-  /** The same past, with another pause: what one caller asks for can be given up by itself. */
+  /** The same past with another `pause`, so that one caller's work can be cancelled alone. */
   during(pause: Pause): History {
     return new History(this.disk, { ...this.options, pause }, this.indexes)
   }
 
   // --- points ----------------------------------------------------------------------------------
 
-  /** The transaction that a point means: the last one up to it. */
+  /** The zxid of a point: that of the last transaction up to it. */
   async resolve(point: Point): Promise<bigint> {
     const { logs } = await this.open()
     return this.zxidOf(point, logs)
@@ -118,7 +118,7 @@ export class History {
     throw new HistoryError('tooOld', 'nothing is kept from that time', logs.files[0]?.zxid)
   }
 
-  /** The zxids between two points; where one is left out, there is no bound. */
+  /** The zxids between two points; an omitted point means no bound. */
   async range(from: Point | undefined, to: Point | undefined): Promise<ZxidRange> {
     const { logs } = await this.open()
     const upTo = this.upTo()
@@ -135,7 +135,7 @@ export class History {
     return before === undefined ? 0n : before + 1n
   }
 
-  /** How far the past reaches. */
+  /** Returns how far back the past reaches. */
   async extent(): Promise<HistoryExtent> {
     const { files, logs } = await this.open()
     const last = await logs.last()
@@ -171,8 +171,8 @@ export class History {
   // --- changes ---------------------------------------------------------------------------------
 
   /**
-   * Visits every change of a range, oldest first, until `visit` returns false. What it is given
-   * lasts for the call only. A gap in the range is an error.
+   * Visits every change of a range, oldest first, until `visit` returns false. The change is valid
+   * only during the call. A gap in the range is an error.
    */
   async forEachChange(
     range: ZxidRange,
@@ -192,7 +192,7 @@ export class History {
     )
   }
 
-  /** Some changes of a range, the newest first unless told. */
+  /** One page of the changes in a range; the newest come first by default. */
   async page(range: ZxidRange, filter: ChangeFilter, options: PageOptions): Promise<ChangePage> {
     const { logs } = await this.open()
     const upTo = this.upTo()
@@ -205,7 +205,7 @@ export class History {
 
   // --- the tree --------------------------------------------------------------------------------
 
-  /** The tree, or what is selected of it, as it was at a point. */
+  /** The tree, or a selected part of it, at a point. */
   async treeAt(point: Point, selection: Selection = everything): Promise<PastTree> {
     const { files, logs } = await this.open()
     const zxid = await this.zxidOf(point, logs)
@@ -213,8 +213,8 @@ export class History {
   }
 
   /**
-   * Visits how znodes were right after transactions that changed them, or right before; in the order
-   * of the transactions. What it is given lasts for the call only.
+   * Visits the states of znodes right after or right before given transactions, in the order of the
+   * transactions. The state is valid only during the call.
    */
   async states<Moment extends ZnodeMoment>(
     moments: readonly Moment[],
@@ -247,7 +247,7 @@ export class History {
     while (at < left.length) visit(left[at++]!, loader.tree)
   }
 
-  /** What is different between two points below a path, in the order of paths. */
+  /** The differences between two points below a path, in the order of paths. */
   async compare(
     from: Point,
     to: Point,
@@ -275,7 +275,7 @@ export class History {
 
   private async open(): Promise<{ files: PastFiles; logs: PastLogs }> {
     const upTo = this.upTo()
-    // The log was cut: what is known of it counts no longer.
+    // The log was truncated, so its indexes are no longer valid.
     if (upTo < this.lastUpTo) this.indexes.forgetAll()
     this.lastUpTo = upTo
     const files = await pastFiles(this.disk, this.options.places)
@@ -300,7 +300,8 @@ export class History {
         problems.push(problem)
         continue
       }
-      // It was written while others were applied. Before the next one began, it was complete.
+      // Transactions were applied while it was written, but it was complete before the next
+      // snapshot began.
       const next = snapshots[at + 1]
       const isPast = next !== undefined && next.zxid <= zxid
       if (!isPast && loader.reachedZxid > zxid) continue
@@ -313,7 +314,7 @@ export class History {
     throw await this.tooOld(snapshots, zxid, problems)
   }
 
-  /** What is wrong with it, in words. */
+  /** Loads a snapshot; returns what is wrong with it, in words. */
   private async loadSnapshot(
     { directory, name, zxid }: PastFile,
     loader: PastTreeLoader,
@@ -330,7 +331,7 @@ export class History {
     }
   }
 
-  /** A state that nobody has seen yet is not guessed. */
+  /** Throws if the transaction is not known yet: its state must not be guessed. */
   private async refuseFuture(logs: PastLogs, zxid: bigint, known: bigint): Promise<void> {
     if (zxid <= known) return
     const last = await logs.last()
@@ -369,7 +370,7 @@ function* changesIn(records: LogRecords, filter: ChangeFilter): IterableIterator
     for (const change of readChanges(reader)) if (passes(change, filter)) yield change
   } catch (error) {
     if (!(error instanceof MalformedError)) throw error
-    // Of another release, which knows more operations.
+    // It is from a release that knows more operations.
   }
 }
 
@@ -424,7 +425,7 @@ async function backwardPage(
   return { changes, next: undefined }
 }
 
-/** The last transaction with a time up to this one. */
+/** The last transaction up to this time. */
 async function lastUntil(logs: PastLogs, timeMs: number): Promise<bigint | undefined> {
   for (let at = logs.files.length - 1; at >= 0; at--) {
     const { blocks } = await logs.index(at)

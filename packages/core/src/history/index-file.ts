@@ -1,9 +1,9 @@
 /**
- * The index of a log that is complete, in a file of its own. It says nothing that the log does not
- * say; where it is missing or damaged, it is made from the log again.
+ * The index of a complete log, in a file. It contains nothing that the log does not contain; if it
+ * is missing or damaged, it is made from the log again.
  *
  *     text  "zabra-history-index 1"
- *     long  size of the log        what it was made of: another size, another index
+ *     long  size of the log        the index is invalid if the log has another size
  *     long  end of the last record
  *     text  why the log ended there
  *     int   number of blocks, each: position, end, zxids, times (longs), records (int), filter
@@ -23,7 +23,7 @@ export function indexName(firstZxid: bigint): string {
   return `index.${firstZxid.toString(16)}`
 }
 
-/** The zxid of the log that an index is about. */
+/** The zxid of the log that an index belongs to. */
 export function indexZxid(name: string): bigint | undefined {
   const digits = /^index\.([0-9a-f]{1,16})$/.exec(name)?.[1]
   return digits === undefined ? undefined : BigInt(`0x${digits}`)
@@ -43,11 +43,11 @@ export async function writeIndex(
   } finally {
     await file.close()
   }
-  // A crash may take it, or a part of it: then it is made again.
+  // The rename is not synced: if a crash undoes it, the index is made again.
   await disk.rename(unfinished, `${directory}/${name}`)
 }
 
-/** Undefined where there is none. A MalformedError says that it is damaged. */
+/** Undefined if there is no index. Throws a MalformedError if it is damaged. */
 export async function readIndex(disk: Disk, path: string): Promise<LogIndex | undefined> {
   try {
     const file = await disk.openRead(path)

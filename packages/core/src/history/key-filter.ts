@@ -1,4 +1,4 @@
-/** A Bloom filter: whether a key is surely not among those it was made of. */
+/** A Bloom filter over keys: it can tell for certain that a key is not among them. */
 const bitsPerKey = 10
 const probes = 5
 const bytesMin = 8

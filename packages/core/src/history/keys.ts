@@ -1,7 +1,7 @@
 /**
- * By what transactions are found: each has a key for every path that it changes, for every path
- * above one of these, and for its session. They are read from the bytes of a logged transaction,
- * because an index must cost much less than the write it is about.
+ * The keys that transactions are found by: each transaction has a key for every path that it
+ * changes, for every ancestor of these, and for its session. They are read from the bytes of a
+ * logged transaction, because indexing must cost much less than the write.
  */
 import { codes, encodeText, type Reader } from '@zabra/protocol'
 
@@ -15,13 +15,13 @@ const exact = 0x9e3779b1
 const below = 0x85ebca6b
 const ofSession = 0x27d4eb2f
 
-/** The key of transactions that change this znode. */
+/** The key of the transactions that change this znode. */
 export function pathKey(path: string): number {
   const bytes = encodeText(path)
   return mix(hashOf(bytes, 0, bytes.length), exact)
 }
 
-/** The key of transactions that change this znode or one below it. */
+/** The key of the transactions that change this znode or one below it. */
 export function subtreeKey(path: string): number {
   const bytes = encodeText(path)
   return mix(hashOf(bytes, 0, bytes.length), below)
@@ -32,7 +32,7 @@ export function sessionKey(session: bigint): number {
   return mix(Math.imul(low ^ Number(BigInt.asIntN(32, session >> 32n)), prime) ^ low, ofSession)
 }
 
-/** Adds the keys of a transaction; false where it does not name all that it changes. */
+/** Adds the keys of a transaction; false if it does not name everything that it changes. */
 export function addKeys({ view, bytes, position, end }: Reader, keys: Set<number>): boolean {
   const low = view.getInt32(position + 4)
   keys.add(mix(Math.imul(low ^ view.getInt32(position), prime) ^ low, ofSession))
@@ -65,7 +65,7 @@ function addBodyKeys(
       return isComplete
     }
     case codes.closeSession: {
-      // Before 3.6 the ephemerals that go are not listed, and nobody knows without the tree.
+      // Before 3.6 the end of a session does not list its ephemerals; only the tree has them.
       if (end - at === 0 || (end - at === digestBytes && view.getInt32(at) === 2)) return false
       let path = at + 4
       for (let left = view.getInt32(at); left > 0 && path + 4 <= end; left--) {

@@ -1,23 +1,23 @@
 /**
- * What a log holds, a stretch at a time: between which zxids and times, and the keys of what is
- * changed there. Whoever looks for something reads only the stretches that may hold it.
+ * The index of a log, in blocks: each has its range of zxids and times, and the keys of what
+ * changes there. A search reads only the blocks that may contain a match.
  */
 import { LogFileReader, type LogEndReason, type LogRecords } from '../storage/log/log-reader.ts'
 import type { Disk } from '../ports.ts'
 import { addKeys } from './keys.ts'
 import { makeKeyFilter } from './key-filter.ts'
 
-/** Records up to this many bytes make a block, unless told. */
+/** The default size up to which records form a block. */
 const blockBytesDefault = 128 * 1024
 const timeAt = 20
-/** Between looks at whether others want to be served. */
+/** The number of records between two calls of `pause`. */
 const recordsPerLook = 64
 
-/** Lets others be served between pieces of long work; undefined while there is time left. */
+/** Lets the caller do other work in between; returns undefined while there is time left. */
 export type Pause = () => Promise<void> | undefined
 
 export interface LogBlock {
-  /** Where its first record begins, and where the next block does. */
+  /** The start of the first record, and the start of the next block. */
   readonly position: number
   readonly end: number
   readonly records: number
@@ -25,28 +25,28 @@ export interface LogBlock {
   readonly lastZxid: bigint
   readonly minMs: number
   readonly maxMs: number
-  /** Undefined where a transaction does not name all that it changes. */
+  /** Undefined if a transaction does not name everything that it changes. */
   readonly filter: Uint8Array | undefined
 }
 
 export interface LogIndex {
   readonly blocks: readonly LogBlock[]
-  /** Where the last record ends. */
+  /** The end of the last record. */
   readonly end: number
-  /** Why there were no more. */
+  /** Why reading ended there. */
   readonly endReason: LogEndReason | 'unread'
   /** The size of the file when it was read. */
   readonly fileBytes: number
 }
 
 export interface IndexOptions {
-  /** Transactions after this one do not count yet. */
+  /** Later transactions are left out. */
   readonly upTo: bigint
   readonly pause: Pause
   readonly blockBytes?: number | undefined
 }
 
-/** Reads a log, or what was added since it was read. */
+/** Indexes a log, or the part that was added since the last call. */
 export async function indexLog(
   disk: Disk,
   path: string,
@@ -54,7 +54,7 @@ export async function indexLog(
   options: IndexOptions,
 ): Promise<LogIndex> {
   const { upTo, pause, blockBytes = blockBytesDefault } = options
-  // The last block may not have been full.
+  // The last block may not have been full, so it is read again.
   const last = known?.blocks.at(-1)
   const from = last?.position
   const log = await LogFileReader.open(disk, path, from === undefined ? {} : { from })
@@ -64,7 +64,7 @@ export async function indexLog(
     for await (const records of log) {
       let count = 0
       while (records.next()) {
-        // The log may have been cut, and written on, since it was read.
+        // The log may have been truncated and extended since it was read.
         if (!isSame && records.zxid !== last!.firstZxid) break
         isSame = true
         if (records.zxid > upTo) {

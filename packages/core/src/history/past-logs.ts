@@ -8,7 +8,7 @@ import { mayHold } from './key-filter.ts'
 import { indexLog, type LogBlock, type LogIndex, type Pause } from './log-index.ts'
 import { historyFolder, type HistoryPlaces, type PastFile } from './places.ts'
 
-/** Between looks at whether others want to be served. */
+/** The number of records between two calls of `pause`. */
 const recordsPerLook = 32
 const stretchBytes = 256 * 1024
 /** Indexes kept in memory; those of closed logs are also in files. */
@@ -21,28 +21,28 @@ export type HistoryEvent =
 export interface LogsOptions {
   readonly places: HistoryPlaces
   readonly pause: Pause
-  /** Whether indexes may be written, too. */
+  /** Whether indexes may also be written. */
   readonly keepsIndexes: boolean
   readonly blockBytes?: number | undefined
   readonly trace: (event: HistoryEvent) => void
 }
 
-/** Both ends belong to it. */
+/** A range that includes both ends. */
 export interface ZxidRange {
   readonly from: bigint
   readonly to: bigint
 }
 
-/** One of each group of keys must be there. */
+/** A match must have at least one key of each group. */
 export type KeyGroups = readonly (readonly number[])[]
 
-/** Between two logs something is missing. */
+/** A range of transactions that is missing between two logs. */
 export interface Gap {
   readonly after: bigint
   readonly before: bigint
 }
 
-/** The logs as they are at one moment: made for each question. */
+/** The logs at one moment; created for each question. */
 export class PastLogs {
   readonly files: readonly PastFile[]
   private readonly indexes: LogIndexes
@@ -57,13 +57,13 @@ export class PastLogs {
     this.pause = pause
   }
 
-  /** The index of a log, by its place. */
+  /** The index of a log, by its position in the list. */
   index(at: number): Promise<LogIndex> {
     const { files, upTo } = this
     return this.indexes.of(files[at]!, at === files.length - 1, upTo)
   }
 
-  /** The last transaction there is; undefined where there is none. */
+  /** The last transaction; undefined if there is none. */
   async last(): Promise<LogBlock | undefined> {
     for (let at = this.files.length - 1; at >= 0; at--) {
       const block = (await this.index(at)).blocks.at(-1)
@@ -73,8 +73,8 @@ export class PastLogs {
   }
 
   /**
-   * Visits the transactions of a range in their order, leaving out what the keys rule out, until
-   * `visit` returns false. With `isWhole`, a gap in the range is an error.
+   * Visits the transactions of a range in order, except those that the keys rule out, until `visit`
+   * returns false. With `isWhole`, a gap in the range is an error.
    */
   async forward(
     range: ZxidRange,
@@ -97,7 +97,7 @@ export class PastLogs {
     }
   }
 
-  /** The blocks of a range that may hold the keys, the newest first. */
+  /** The blocks of a range that may contain the keys, newest first. */
   async *blocksBackward(
     range: ZxidRange,
     keys: KeyGroups,
@@ -112,7 +112,7 @@ export class PastLogs {
     }
   }
 
-  /** Reads a block; what `visit` is given lasts for the call only. */
+  /** Reads a block; what `visit` gets is valid only during the call. */
   async readBlock(
     at: number,
     { position, end }: LogBlock,
@@ -121,7 +121,7 @@ export class PastLogs {
     await this.read(this.files[at]!, { position, end }, { from: 0n, to: this.upTo }, visit)
   }
 
-  /** Where transactions between two logs are missing. */
+  /** The ranges of transactions that are missing between logs. */
   async gaps(): Promise<Gap[]> {
     const found: Gap[] = []
     let last: bigint | undefined
@@ -132,7 +132,7 @@ export class PastLogs {
     return found
   }
 
-  /** The log in which reading from a zxid starts. */
+  /** The position of the log in which reading from a zxid starts. */
   private firstAt(zxid: bigint): number {
     const at = this.files.findLastIndex((file) => file.zxid <= zxid)
     return Math.max(0, at)
@@ -169,7 +169,7 @@ export class PastLogs {
     return false
   }
 
-  /** What a log continues must be there. */
+  /** Throws if the transactions before the start of a log are missing. */
   private async checkFollows(
     at: number,
     before: bigint | undefined,
@@ -185,7 +185,7 @@ export class PastLogs {
     )
   }
 
-  /** A log that ends in something unreadable must not have held what is asked for. */
+  /** Throws if a log ends in something unreadable that may contain what is asked for. */
   private checkEnd(at: number, { endReason, end, blocks }: LogIndex, range: ZxidRange): void {
     if (endReason === 'end' || endReason === 'endMark' || endReason === 'unread') return
     const last = blocks.at(-1)?.lastZxid ?? this.files[at]!.zxid - 1n
@@ -202,7 +202,7 @@ interface Stretch {
   readonly end: number
 }
 
-/** The wanted blocks, neighbours together. */
+/** The wanted blocks; adjacent ones are joined. */
 function stretchesOf(blocks: readonly LogBlock[], range: ZxidRange, keys: KeyGroups): Stretch[] {
   const found: { position: number; end: number }[] = []
   for (const block of blocks) {
@@ -221,7 +221,7 @@ function isWanted(block: LogBlock, { from, to }: ZxidRange, keys: KeyGroups): bo
   return keys.every((group) => group.some((key) => mayHold(filter, key)))
 }
 
-/** A new epoch may begin anywhere; within one no number is left out. */
+/** A new epoch may begin with any number; within one epoch the numbers have no gaps. */
 function isGap(last: bigint, next: bigint): boolean {
   if (last >> 32n === next >> 32n) return next !== last + 1n
   return next < last || (next & 0xffffffffn) > 1n
@@ -247,7 +247,7 @@ async function openLog(
   }
 }
 
-/** The indexes of all logs: in memory while they are used, in files once a log is complete. */
+/** The indexes of all logs: in memory while in use, and in files once a log is complete. */
 export class LogIndexes {
   readonly disk: Disk
   private readonly options: LogsOptions
@@ -258,7 +258,7 @@ export class LogIndexes {
     this.options = options
   }
 
-  /** One at a time for each log: whoever comes later continues what the one before has read. */
+  /** One call at a time for each log: a later call continues where the previous one stopped. */
   of(file: PastFile, isNewest: boolean, upTo: bigint): Promise<LogIndex> {
     const key = file.name
     const before = this.known.get(key)
@@ -295,7 +295,7 @@ export class LogIndexes {
     if (!isNewest && known !== undefined && isOf(known, file)) return known
     const stored = isNewest || known !== undefined ? undefined : await this.stored(file)
     if (stored !== undefined && isOf(stored, file)) return stored
-    // A log that was cut is shorter than what is known of it.
+    // A log that was truncated is shorter than its index says.
     const usable = known !== undefined && known.end <= file.bytes ? known : undefined
     if (isNewest && usable !== undefined && (usable.blocks.at(-1)?.lastZxid ?? -1n) >= upTo) {
       return usable
@@ -339,7 +339,7 @@ export class LogIndexes {
   }
 }
 
-/** Logs that are being written grow; what was made of a complete one stays true. */
+/** A log that is being written grows; the index of a complete log stays valid. */
 function isOf({ fileBytes, endReason }: LogIndex, { bytes }: PastFile): boolean {
   return endReason !== 'unread' && fileBytes === bytes
 }

@@ -1,4 +1,4 @@
-/** The tree, or a part of it, as it was after some transaction. */
+/** The tree, or a part of it, as it was after a transaction. */
 import {
   codes,
   digestVersion,
@@ -25,7 +25,7 @@ import { partOf, type Selection } from './selection.ts'
 
 export interface PastNode {
   readonly path: string
-  /** A view that lasts until the tree changes. */
+  /** A view that is valid until the tree changes. */
   readonly data: Uint8Array | null
   readonly acl: readonly Acl[]
   readonly kind: NodeKind
@@ -36,13 +36,13 @@ export interface PastNode {
 
 export class PastTree {
   readonly db: Database
-  /** The transaction after which it was like this. */
+  /** The transaction after which the tree was in this state. */
   zxid: bigint
-  /** The time of that transaction; undefined where nothing was replayed. */
+  /** The time of that transaction; undefined if nothing was replayed. */
   timeMs: number | undefined
   /**
-   * Whether it has the digest that the log notes; undefined where there is none to compare, or only
-   * a part of the tree was read.
+   * Whether the digest matches the one in the log; undefined if the log has none, or if only a part
+   * of the tree was read.
    */
   isVerified: boolean | undefined
 
@@ -57,7 +57,9 @@ export class PastTree {
     return id === noNode ? undefined : this.nodeOf(id)
   }
 
-  /** Whether these identities had one of these permissions; undefined where there was no such znode. */
+  /**
+   * Whether these identities had one of these permissions; undefined if the znode did not exist.
+   */
   allows(
     path: string,
     perms: number,
@@ -68,7 +70,7 @@ export class PastTree {
     return id === noNode ? undefined : allows(rules, this.db.aclOf(id), perms, identities)
   }
 
-  /** The names of the children, in no particular order; undefined where there is no such znode. */
+  /** The names of the children, in no particular order; undefined if the znode did not exist. */
   childrenOf(path: string): string[] | undefined {
     const { tree } = this.db
     const id = tree.find(path)
@@ -76,7 +78,7 @@ export class PastTree {
     return Array.from(tree.children(id), (child) => tree.nameOf(child))
   }
 
-  /** A znode and all below it, parents first. Nothing may be applied meanwhile. */
+  /** A znode and its descendants, parents first. The tree must not change during the walk. */
   *walk(path = '/'): IterableIterator<PastNode> {
     const { tree } = this.db
     const top = tree.find(path)
@@ -85,7 +87,7 @@ export class PastTree {
     for (let id = top; id !== end; id = tree.successor(id)) yield this.nodeOf(id)
   }
 
-  /** How many znodes `walk` visits. */
+  /** The number of znodes that `walk` visits. */
   sizeOf(path = '/'): number {
     const { tree } = this.db
     const id = tree.find(path)
@@ -109,7 +111,10 @@ export class PastTree {
   }
 }
 
-/** Loads what is selected of a snapshot, then applies what the log says about it. */
+/**
+ * Loads the selected part of a snapshot, then applies the parts of logged transactions that concern
+ * it.
+ */
 export class PastTreeLoader implements SnapshotSink {
   readonly tree: PastTree
   private readonly selection: Selection
@@ -131,7 +136,7 @@ export class PastTreeLoader implements SnapshotSink {
     db.onDigestMismatch = () => (this.hasMismatch = true)
   }
 
-  /** Up to which transaction the snapshot holds traces, once it is read. */
+  /** The last transaction that the snapshot may contain effects of, known once it is read. */
   get reachedZxid(): bigint {
     return this.reach.zxid
   }
@@ -176,13 +181,13 @@ export class PastTreeLoader implements SnapshotSink {
     if (this.selection.isAll) this.loading.digest(zxid, version, digest)
   }
 
-  /** The snapshot is read whole. */
+  /** The snapshot is read completely. */
   snapshotEnded(zxid: bigint): void {
     this.loading.lastZxid = zxid
     this.tree.zxid = zxid
   }
 
-  /** A logged transaction, in their order. */
+  /** Applies a logged transaction; the caller passes them in order. */
   apply(reader: Reader): void {
     const { tree, selection } = this
     const { db } = tree
@@ -201,22 +206,22 @@ export class PastTreeLoader implements SnapshotSink {
     if (part !== undefined) db.apply(header, part)
   }
 
-  /** Everything up to this transaction was applied. */
+  /** Ends loading: all transactions up to this one are applied. */
   ended(zxid: bigint): PastTree {
     const { tree } = this
     tree.zxid = zxid
     if (!this.selection.isAll) return tree
     if (this.wasCompared) tree.isVerified = !this.hasMismatch
-    // No transaction writes what is used of a quota: each server counts for itself.
+    // No transaction writes the usage of a quota: each server counts by itself.
     tree.db.quotas.rebuild()
     return tree
   }
 }
 
-/** A reference to an ACL, and a stat as it is stored. */
+/** The number of an ACL, and a stat as it is stored. */
 const aclAndStatBytes = 68
 
-/** Whether a transaction ends with the digest of the tree. */
+/** Whether the record of a transaction ends with the digest of the tree. */
 function hasDigest({ view, end }: Reader): boolean {
   return view.getInt32(end - txnDigestBytes) === digestVersion
 }

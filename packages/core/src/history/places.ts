@@ -1,31 +1,39 @@
-/** Which files of a data directory tell of its past, and in which order. */
+/** The files of a data directory that describe its past, and their order. */
 import type { Disk } from '../ports.ts'
 import { listIfThere, logsAmong, snapshotsAmong, type StoredFile } from '../storage/disk/files.ts'
 
-/** The folder, beside logs and beside snapshots, of what recovery does not need any more. */
+/**
+ * The folder, in each of the directories of logs and snapshots, for files that recovery no longer
+ * needs.
+ */
 export const historyFolder = 'history'
 
 export interface PastFile extends StoredFile {
   readonly directory: string
 }
 
-/** Where logs and snapshots are: what recovery reads, and what only history reads. */
+/**
+ * The directories with logs and snapshots: those that recovery reads, and those for history only.
+ */
 export interface HistoryPlaces {
   readonly logDir: string
   readonly snapshotDir: string
 }
 
 export interface PastFiles {
-  /** In the order of their first zxids. */
+  /** Ordered by their first zxids. */
   readonly logs: readonly PastFile[]
   readonly snapshots: readonly PastFile[]
-  /** Another database began at each of these: what came before does not lead to it. Ascending. */
+  /**
+   * Another database replaced the previous one at each of these zxids, so replay must not continue
+   * across them. Ascending.
+   */
   readonly breaks: readonly bigint[]
 }
 
 const breakPattern = /^break\.([0-9a-f]{1,16})$/
 
-/** Everything that is left of the past of a data directory. */
+/** Lists all files about the past of a data directory. */
 export async function pastFiles(disk: Disk, places: HistoryPlaces): Promise<PastFiles> {
   const { logDir, snapshotDir } = places
   const kept = `${logDir}/${historyFolder}`
@@ -49,7 +57,7 @@ export function breakName(zxid: bigint): string {
   return `break.${zxid.toString(16)}`
 }
 
-/** A file that is being moved may be listed in both folders: the one that recovery reads counts. */
+/** While a file is being moved, both folders may list it; the one that recovery reads counts. */
 async function filesOf(
   disk: Disk,
   directories: readonly string[],

@@ -39,7 +39,7 @@ async function recorded(steps: readonly Step[]): Promise<RecordedWorld> {
   return world
 }
 
-/** So that there are several logs and snapshots. */
+/** Produces several logs and snapshots. */
 const steps = fc
   .array(fc.array(anyStep, { minLength: 5, maxLength: 25 }), { minLength: 4, maxLength: 8 })
   .map((parts) =>
@@ -50,7 +50,7 @@ function writes(count: number): Step[] {
   return Array.from({ length: count }, () => ({ op: 'write' }))
 }
 
-test('what recovery needs no more is out of its way, and the past is all there', async () => {
+test('files that recovery no longer needs are moved away, and the past is complete', async () => {
   await fc.assert(
     fc.asyncProperty(steps, async (some) => {
       const world = await recorded(some)
@@ -79,7 +79,7 @@ test('what recovery needs no more is out of its way, and the past is all there',
   )
 })
 
-test('what is too much goes, the oldest first, and what is left is shown right or refused', async () => {
+test('too much history is deleted, oldest first, and the rest is shown correctly or refused', async () => {
   await fc.assert(
     fc.asyncProperty(steps, fc.integer({ min: 0, max: 20_000 }), async (some, retainBytes) => {
       const world = await recorded(some)
@@ -97,7 +97,7 @@ test('what is too much goes, the oldest first, and what is left is shown right o
           if (!(error instanceof HistoryError)) throw error
           return undefined
         })
-        // The past is one piece: it begins somewhere, and from there on nothing is missing.
+        // The past has no gaps: after its beginning nothing is missing.
         if (isShown) expect(tree).toBeDefined()
         if (tree === undefined) continue
         isShown = true
@@ -109,7 +109,7 @@ test('what is too much goes, the oldest first, and what is left is shown right o
   )
 })
 
-test('what is too old goes, and on a full disk the older half', async () => {
+test('history that is too old is deleted, and on a full disk the older half', async () => {
   const [some] = fc.sample(steps, { numRuns: 1, seed: 7 })
   const world = await recorded(some!)
   const { disk } = world

@@ -1,7 +1,7 @@
 /**
- * How long the past is kept. What recovery needs no more is moved into a folder of its own, which
- * neither recovery nor Apache ZooKeeper looks into, and goes from there when it is too old or too
- * much. So history can neither endanger a start nor delay it.
+ * Decides how long the past is kept. Files that recovery no longer needs are moved into a folder
+ * that neither recovery nor Apache ZooKeeper reads, and are deleted there when they are too old or
+ * too large. So history can neither endanger nor delay a start.
  */
 import type { Disk } from '../ports.ts'
 import { listIfThere, logsAmong, snapshotsAmong } from '../storage/disk/files.ts'
@@ -10,22 +10,24 @@ import { indexZxid } from './index-file.ts'
 import { breakName, historyFolder, pastFiles, type HistoryPlaces, type PastFile } from './places.ts'
 
 export interface HistoryRetention {
-  /** Of the folder; what recovery needs comes on top. */
+  /** The limit for the folder; files that recovery needs do not count. */
   readonly retainBytes: number
-  /** Changes older than this go; Infinity for no bound. */
+  /** Older changes are deleted; Infinity for no limit. */
   readonly retainMs: number
 }
 
 const timeAt = 20
 
-/** Moves a file out of recovery's way, instead of removing it. */
+/** Moves a file into the history folder instead of deleting it. */
 export async function retire(disk: Disk, directory: string, name: string): Promise<void> {
   const folder = `${directory}/${historyFolder}`
   await disk.makeDirectory(folder)
   await disk.rename(`${directory}/${name}`, `${folder}/${name}`)
 }
 
-/** Makes the moves durable: the new names first, so that no file is lost between two folders. */
+/**
+ * Makes the moves durable: syncs the new folder first, so that no file is lost between two folders.
+ */
 export async function syncRetired(disk: Disk, directory: string): Promise<void> {
   const folder = `${directory}/${historyFolder}`
   await disk.makeDirectory(folder)
@@ -34,8 +36,8 @@ export async function syncRetired(disk: Disk, directory: string): Promise<void> 
 }
 
 /**
- * Notes that the database of this zxid took the place of another one: what was before does not lead
- * to it.
+ * Records that the database of this zxid replaced another one, so that replay does not continue
+ * across it.
  */
 export async function markBreak(
   disk: Disk,
@@ -49,7 +51,7 @@ export async function markBreak(
   await disk.syncDirectory(folder)
 }
 
-/** Makes room on a full disk: the older half goes. */
+/** Makes room on a full disk: deletes the older half. */
 export async function halveHistory(disk: Disk, places: HistoryPlaces): Promise<string[]> {
   let bytes = 0
   for (const directory of new Set([places.logDir, places.snapshotDir])) {
@@ -59,7 +61,7 @@ export async function halveHistory(disk: Disk, places: HistoryPlaces): Promise<s
   return expireHistory(disk, places, { retainBytes: bytes / 2, retainMs: Infinity }, 0)
 }
 
-/** Removes what is too old or too much, the oldest first; returns the paths. */
+/** Deletes what is too old or too large, oldest first; returns the paths. */
 export async function expireHistory(
   disk: Disk,
   places: HistoryPlaces,
@@ -88,7 +90,7 @@ export async function expireHistory(
     await remove(log)
     bytes -= log.bytes + (indexes.get(log.zxid)?.bytes ?? 0)
     first = at + 1
-    // Nothing leads on from a snapshot whose log is gone.
+    // A snapshot is useless without the log that follows it.
     const firstZxid = logs[first]?.zxid ?? log.zxid
     for (const snapshot of snapshots) {
       if (!isKept(snapshot) || snapshot.zxid + 1n >= firstZxid) continue
@@ -97,7 +99,7 @@ export async function expireHistory(
       bytes -= snapshot.bytes
     }
   }
-  // Where the logs behind them are needed for recovery, snapshots can be left alone.
+  // If recovery needs the logs after them, snapshots can be deleted alone.
   for (const snapshot of snapshots) {
     if (bytes <= retainBytes) break
     if (!isKept(snapshot) || removed.includes(`${snapshot.directory}/${snapshot.name}`)) continue
@@ -110,9 +112,9 @@ export async function expireHistory(
 }
 
 /**
- * Snapshots that shorten hardly anything: the tree of a moment takes reading a snapshot and the
- * logs behind it, so there is no use in snapshots with less log between them than they have
- * themselves.
+ * Snapshots that save little replay. Showing the tree at a moment means reading a snapshot and the
+ * log after it, so a snapshot with less log before the next one than its own size is not worth
+ * keeping.
  */
 async function superfluousSnapshots(disk: Disk, places: HistoryPlaces): Promise<PastFile[]> {
   const { logDir, snapshotDir } = places
@@ -148,7 +150,7 @@ async function indexesOf(
   return found
 }
 
-/** The time at which the next log begins is about that at which this one ends. */
+/** The time of the last transaction of a log is about the time at which the next log begins. */
 async function lastMs(disk: Disk, next: PastFile | undefined): Promise<number> {
   if (next === undefined) return Infinity
   const path = `${next.directory}/${next.name}`

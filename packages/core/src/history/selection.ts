@@ -1,16 +1,16 @@
-/** Which znodes somebody asks about. */
+/** Selects znodes by path. */
 import { codes, decodeText, encodeText, type SimpleTxn, type Txn } from '@zabra/protocol'
 import { pathKey, subtreeKey } from './keys.ts'
 
 const slash = 0x2f
 
 export interface Selection {
-  /** Whether it is everything. */
+  /** Whether every znode is selected. */
   readonly isAll: boolean
-  /** One of these a stretch of the log must have to matter; undefined where any may matter. */
+  /** A part of a log matters only if it has one of these keys; undefined if any part may matter. */
   readonly keys: readonly number[] | undefined
   has(path: string): boolean
-  /** By the bytes of a path; snapshots name the root with the empty path. */
+  /** Takes the bytes of a path. Snapshots store the root as the empty path. */
   hasBytes(bytes: Uint8Array, start: number, end: number): boolean
 }
 
@@ -21,7 +21,7 @@ export const everything: Selection = {
   hasBytes: () => true,
 }
 
-/** A znode and all that is below it. With `above`, also the znodes on the way to it. */
+/** A znode and its descendants. With `above`, also its ancestors. */
 export function subtreeAt(path: string, above = false): Selection {
   if (path === '/') return everything
   const wanted = encodeText(path)
@@ -45,9 +45,7 @@ export function subtreeAt(path: string, above = false): Selection {
   }
 }
 
-/**
- * A znode, its children, and theirs, so that these can be counted; and the znodes on the way to it.
- */
+/** A znode, its children and grandchildren, so that children can be counted; and the ancestors. */
 export function childrenAt(path: string): Selection {
   const below = subtreeAt(path, true)
   const depthMax = (path === '/' ? 0 : depthOf(path)) + 2
@@ -69,7 +67,7 @@ function depthOf(path: string): number {
   return path === '/' ? 0 : depth
 }
 
-/** These znodes alone. With `above`, also the znodes on the way to them. */
+/** These znodes alone. With `above`, also their ancestors. */
 export function nodesAt(paths: Iterable<string>, above = false): Selection {
   const wanted = new Set(paths)
   if (above) {
@@ -88,7 +86,7 @@ export function nodesAt(paths: Iterable<string>, above = false): Selection {
   }
 }
 
-/** What of a transaction is about a selection: the same, a part of it, or undefined. */
+/** The part of a transaction that concerns a selection: all, some or nothing (undefined) of it. */
 export function partOf(txn: Txn, selection: Selection): Txn | undefined {
   if (selection.isAll) return txn
   if (txn.type !== codes.multi) return isAbout(txn, selection) ? txn : undefined
@@ -99,13 +97,13 @@ export function partOf(txn: Txn, selection: Selection): Txn | undefined {
 }
 
 function isAbout({ type, body }: SimpleTxn, selection: Selection): boolean {
-  // Without a list it is about whatever the session owned.
+  // A session end without a list concerns everything that the session owned.
   if (type === codes.closeSession)
     return body.paths2Delete === undefined || body.paths2Delete.some((path) => selection.has(path))
   return 'path' in body && selection.has(body.path)
 }
 
-/** From the child of the root down to the parent. */
+/** All ancestors below the root, from the top down to the parent. */
 export function ancestorsOf(path: string): string[] {
   const found: string[] = []
   for (let at = path.indexOf('/', 1); at > 0; at = path.indexOf('/', at + 1))

@@ -26,14 +26,14 @@ test('a configuration in the log is committed once another follows it there', ()
   expect([...configs.verifier.voters]).toEqual([1n, 2n, 4n, 5n])
 })
 
-test('one that others told of says nothing about the one before it', () => {
+test('a configuration that other servers report does not commit the one before it', () => {
   const configs = state()
   configs.see(second)
   configs.seeLogged(third)
   expect([configs.committed, configs.seen]).toEqual([first, third])
 })
 
-test('one that was cut off from the log is not committed by what takes its place', () => {
+test('a configuration truncated from the log is not committed by its replacement', () => {
   const configs = state()
   configs.seeLogged(second)
   configs.setLogged(first)

@@ -2,37 +2,38 @@ import { encodeText } from '@zabra/protocol'
 import { formatMembership, verifierOf, type Membership } from './membership.ts'
 import { combine, type QuorumVerifier, type ServerId } from './quorum.ts'
 
-/** Where a server keeps who the members are, for its next start. */
+/** Stores the configuration of the ensemble for the next start of the server. */
 export interface ConfigStore {
-  /** Proposed, and perhaps never to be committed; undefined when there is no such one any more. */
+  /** A proposed configuration, which may never be committed; undefined removes it. */
   saveSeen(config: Membership | undefined): Promise<void>
-  /** Takes the place of what was committed before. */
+  /** Replaces the configuration that was committed before. */
   saveCommitted(config: Membership): Promise<void>
 }
 
 export interface MembershipStateOptions {
-  /** Whether members can be changed at all. */
+  /** Whether the members can be changed at all. */
   readonly isEnabled: boolean
   readonly store?: ConfigStore | undefined
-  /** Told of each change, when it is made. */
+  /** Called after each change. */
   readonly onChange?: (before: Pick<MembershipState, 'committed' | 'seen'>) => void
   readonly onSaveFailed?: (error: Error) => void
 }
 
 /**
- * Who the members are, as one server knows it: the configuration that is committed, and a newer one
- * that it has seen proposed. As long as there is such a one, both must agree to everything.
+ * The members of the ensemble as one server knows them: the committed configuration, and a newer
+ * one that this server has seen proposed. While there is a proposed one, every decision needs a
+ * quorum of both.
  *
- * What was seen survives a crash without a file: it is in the log, and so in the tree that recovery
- * makes of it. The files are for the operator, for Apache on the same disk, and for what is
- * committed; a directory that cannot be written costs no promise.
+ * A proposed configuration survives a crash without a file: it is in the log, so recovery finds it
+ * in the tree. The files serve the operator, an Apache server on the same disk, and the committed
+ * configuration. A directory that cannot be written to breaks no promise.
  */
 export class MembershipState {
   committed: Membership
-  /** Undefined unless it is newer than what is committed. */
+  /** Undefined, or newer than the committed configuration. */
   seen: Membership | undefined
   verifier: QuorumVerifier
-  /** The newest that our history holds, as far as we know it. */
+  /** The newest configuration that this server knows to be in its own history. */
   private logged: Membership | undefined
   private readonly options: MembershipStateOptions
   private saving: Promise<void> = Promise.resolve()
@@ -51,7 +52,7 @@ export class MembershipState {
     return this.seen ?? this.committed
   }
 
-  /** Whether a server is one of those that are committed, or of those that are proposed. */
+  /** Whether a server belongs to the committed or to the proposed configuration. */
   isMember(server: ServerId): boolean {
     return this.committed.servers.has(server) || this.seen?.servers.has(server) === true
   }
@@ -64,14 +65,14 @@ export class MembershipState {
     return encodeText(formatMembership(this.newest))
   }
 
-  /** A configuration is proposed: it has a say from now on. */
+  /** Records a proposed configuration. From now on decisions need its quorum too. */
   see(config: Membership): void {
     if (config.version > this.newest.version) this.setSeen(config)
   }
 
   /**
-   * A configuration is in our history now. So the one that was there before is committed: no leader
-   * proposes another before that.
+   * Records a configuration that is now in the history of this server. The previous one is then
+   * committed, because a leader proposes the next one only after that.
    */
   seeLogged(config: Membership): void {
     const { logged } = this
@@ -81,8 +82,8 @@ export class MembershipState {
   }
 
   /**
-   * The newest configuration that our history holds is this, and `before` is a committed one. What
-   * was seen is no other.
+   * Sets the newest configuration in the history of this server; `before` is a committed one. No
+   * other configuration is proposed.
    */
   setLogged(newest: Membership | undefined, before?: Membership): void {
     if (before !== undefined) this.commit(before)
@@ -90,7 +91,7 @@ export class MembershipState {
     this.setSeen(newest)
   }
 
-  /** What was seen is this, and nothing if that is not newer than what is committed. */
+  /** Sets the proposed configuration; none if this one is not newer than the committed one. */
   setSeen(config: Membership | undefined): void {
     if (!this.isEnabled) return
     const isNewer = config !== undefined && config.version > this.committed.version
@@ -102,7 +103,7 @@ export class MembershipState {
     this.save((store) => store.saveSeen(seen))
   }
 
-  /** A configuration is known to be committed; false where that changes nothing. */
+  /** Records that a configuration is committed; false if that changes nothing. */
   commit(config: Membership): boolean {
     const before = { committed: this.committed, seen: this.seen }
     if (!this.isEnabled || config.version <= before.committed.version) return false
@@ -110,13 +111,13 @@ export class MembershipState {
     if (this.seen !== undefined && this.seen.version <= config.version) this.seen = undefined
     const { seen } = this
     this.changed(before)
-    // What was seen goes last: until then it is one of the two.
+    // The proposed one is removed last: until then it is one of the two.
     this.save((store) => store.saveCommitted(config))
     if (seen === undefined) this.save((store) => store.saveSeen(undefined))
     return true
   }
 
-  /** Resolves when everything so far is in its file, or could not be put there. */
+  /** Resolves when every change so far is in its file, or could not be written. */
   get saved(): Promise<void> {
     return this.saving
   }

@@ -18,7 +18,7 @@ server.2=127.0.0.1:28882:38882:participant
 server.3=127.0.0.1:28883:38883:observer;0.0.0.0:2183
 version=100000008`
 
-test('a configuration is read and written as Apache has it', () => {
+test('a configuration is read and written in the format of Apache', () => {
   const membership = parse(three)
   expect(membership.version).toBe(0x1_0000_0008n)
   expect([...membership.servers.keys()]).toEqual([1n, 2n, 3n])
@@ -35,14 +35,14 @@ version=0`
   expect(formatMembership(parse(text))).toBe(text)
 })
 
-test('what is left out is written out, and the order does not matter', () => {
+test('omitted parts are written out, and the order does not matter', () => {
   const text = 'version=AB\nserver.10=[::1]:1:2\nserver.9 = b:1:2;2181'
   expect(formatMembership(parse(text))).toBe(
     'server.9=b:1:2:participant;0.0.0.0:2181\nserver.10=[0:0:0:0:0:0:0:1]:1:2:participant\nversion=ab',
   )
 })
 
-test('no version is version 0, and a negative one survives', () => {
+test('a missing version is version 0, and a negative one survives', () => {
   expect(parse('server.1=a:1:2').version).toBe(0n)
   const negative = parse('server.1=a:1:2:participant\nversion=ffffffffffffffff')
   expect(negative.version).toBe(-1n)
@@ -62,7 +62,7 @@ test.each([
   expect(parseMembership(text)).toEqual({ problem: expect.stringMatching(problem) })
 })
 
-test('configurations are the same by version, or by all they say', () => {
+test('configurations are the same by version, or by content', () => {
   const one = parse(three)
   const renumbered = parse(three.replace('version=100000008', 'version=9'))
   const moved = three.replace('38881', '48881')

@@ -2,22 +2,22 @@ import { parseProperties } from '../base/properties.ts'
 import { hierarchical, majority, type QuorumVerifier, type ServerId } from './quorum.ts'
 import { formatServerSpec, parseServerSpec, type Parsed, type ServerSpec } from './server-spec.ts'
 
-/** Who belongs to the ensemble: what notifications, NEWLEADER and `/zookeeper/config` carry. */
+/** The members of the ensemble, as notifications, NEWLEADER and `/zookeeper/config` carry them. */
 export interface Membership {
-  /** The zxid of the change that made it so; 0 for what the configuration file says. */
+  /** The zxid of the change that made this configuration; 0 for the configuration file. */
   readonly version: bigint
   readonly servers: ReadonlyMap<ServerId, ServerSpec>
-  /** Undefined for a plain majority. */
+  /** Undefined if a quorum is a plain majority. */
   readonly hierarchy: Groups | undefined
 }
 
-/** Groups of servers and their weights; a weight that is not given is 1. */
+/** Groups of servers and their weights; the default weight is 1. */
 export interface Groups {
   readonly groups: ReadonlyMap<bigint, readonly ServerId[]>
   readonly weights: ReadonlyMap<ServerId, bigint>
 }
 
-/** Reads the text of a configuration, which ends with its version. */
+/** Reads the text of a configuration; its last line is the version. */
 export function parseMembership(text: string): Parsed<Membership> {
   const { properties, problems } = parseProperties(text)
   if (problems[0] !== undefined) return { problem: problems[0].message }
@@ -56,7 +56,7 @@ function parseNumbers(text: string): bigint[] | undefined {
   return parts.every((part) => /^\d{1,18}$/.test(part)) ? parts.map(BigInt) : undefined
 }
 
-/** A participant in no group, or in two, would make quorums ambiguous. */
+/** Says what is wrong if a participant is in no group or in two: quorums would be ambiguous. */
 function groupProblem(
   servers: ReadonlyMap<ServerId, ServerSpec>,
   hierarchy: Groups | undefined,
@@ -71,7 +71,10 @@ function groupProblem(
   return undefined
 }
 
-/** The configuration as text, its lines by ascending numbers as Apache has them for small ones. */
+/**
+ * The configuration as text. Its lines are in ascending order of server numbers, as Apache orders
+ * them for small numbers.
+ */
 export function formatMembership({ version, servers, hierarchy }: Membership): string {
   const lines = ascending(servers).map(([id, spec]) => `server.${id}=${formatServerSpec(spec)}`)
   if (hierarchy !== undefined) {
@@ -88,13 +91,13 @@ function ascending<T>(map: ReadonlyMap<bigint, T>): [bigint, T][] {
   return [...map].toSorted(([a], [b]) => (a < b ? -1 : 1))
 }
 
-/** Whether two configurations are one: by their version, or by all that they say. */
+/** Whether two configurations are the same: by version, or by content. */
 export function sameMembership(one: Membership, other: Membership): boolean {
   if (one.version === other.version) return true
   return canonical(one) === canonical(other)
 }
 
-/** Who is in one configuration and not in another, or has another line there. */
+/** The members that joined, left, or have a different line. */
 export interface MembershipChange {
   readonly joined: readonly ServerId[]
   readonly left: readonly ServerId[]
@@ -112,14 +115,14 @@ export function changeBetween(before: Membership, after: Membership): Membership
   }
 }
 
-/** The same text for the same members, in whatever order they were given. */
+/** The same text for the same members, whatever the order they were given in. */
 function canonical({ servers, hierarchy }: Membership): string {
   const ids = [...servers.keys()]
   const grouping = hierarchy && {
     groups: new Map(
       [...hierarchy.groups].map(([id, members]) => [id, members.toSorted(byNumber)] as const),
     ),
-    // A weight of 1 says the same as none.
+    // A weight of 1 means the same as no weight.
     weights: new Map(ids.map((id) => [id, hierarchy.weights.get(id) ?? 1n] as const)),
   }
   return formatMembership({ version: 0n, servers, hierarchy: grouping })
@@ -129,7 +132,7 @@ function byNumber(a: bigint, b: bigint): number {
   return a < b ? -1 : a > b ? 1 : 0
 }
 
-/** When enough of these servers agree. */
+/** The verifier that decides when enough of these servers agree. */
 export function verifierOf({ version, servers, hierarchy }: Membership): QuorumVerifier {
   const having = (role: ServerSpec['role']): ServerId[] =>
     [...servers].filter(([, spec]) => spec.role === role).map(([id]) => id)

@@ -13,7 +13,7 @@ const someMajority = fc
   .record({ voters: someServers, version: fc.bigInt({ min: 0n, max: 9n }) })
   .map(majority)
 
-/** Each voter in one of three groups, by the first list; weights by the second. */
+/** The first list puts each voter into one of three groups; the second has the weights. */
 const someHierarchy = fc
   .record({
     voters: someServers,
@@ -53,7 +53,7 @@ test('two quorums always have a voter in common', () => {
   )
 })
 
-test('what lies outside a quorum is never one', () => {
+test('the rest of a quorum is never a quorum', () => {
   fc.assert(
     fc.property(someVerifier, subset, (verifier, acks) => {
       fc.pre(verifier.isQuorum(acks))
@@ -64,7 +64,7 @@ test('what lies outside a quorum is never one', () => {
   )
 })
 
-test('more servers never undo a quorum, and those without a vote never make one', () => {
+test('more servers never undo a quorum, and servers without a vote never make one', () => {
   fc.assert(
     fc.property(someVerifier, subset, subset, (verifier, acks, more) => {
       const voting = new Set([...acks].filter((server) => verifier.voters.has(server)))
@@ -76,7 +76,7 @@ test('more servers never undo a quorum, and those without a vote never make one'
   )
 })
 
-test('nobody is no quorum', () => {
+test('the empty set is not a quorum', () => {
   fc.assert(
     fc.property(someVerifier, (verifier) => {
       expect(verifier.isQuorum(set())).toBe(false)

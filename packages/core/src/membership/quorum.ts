@@ -1,16 +1,16 @@
-/** The number of a server, as its `myid` file has it. */
+/** The number of a server, as in its `myid` file. */
 export type ServerId = bigint
 
-/** Says when enough servers of one configuration have agreed. */
+/** Decides when enough servers of one configuration have agreed. */
 export interface QuorumVerifier {
-  /** Of the configuration that this follows from; a higher one is newer. */
+  /** The version of the configuration; a higher one is newer. */
   readonly version: bigint
-  /** Those whose agreement counts. */
+  /** The servers whose agreement counts. */
   readonly voters: ReadonlySet<ServerId>
   readonly observers: ReadonlySet<ServerId>
-  /** Any two quorums have a server in common. Servers without a vote may be in the set. */
+  /** Any two quorums share a server. The set may contain servers without a vote. */
   isQuorum(acks: ReadonlySet<ServerId>): boolean
-  /** Zero for those that are never to be elected. */
+  /** Zero for a server that must never be elected. */
   weight(server: ServerId): bigint
 }
 
@@ -37,15 +37,15 @@ export function majority({
       for (const server of acks) if (voters.has(server)) count++
       return count > half
     },
-    // Also for a server of the next configuration: it may be elected before that is committed.
+    // A server that joins with the next configuration may be elected before that is committed.
     weight: () => 1n,
   }
 }
 
 export interface HierarchyOptions extends MajorityOptions {
-  /** Every voter is in exactly one of them. */
+  /** Every voter is in exactly one group. */
   readonly groups: ReadonlyMap<bigint, readonly ServerId[]>
-  /** One that is not given is 1. */
+  /** The default weight is 1. */
   readonly weights: ReadonlyMap<ServerId, bigint>
 }
 
@@ -80,8 +80,8 @@ export function hierarchical(options: HierarchyOptions): QuorumVerifier {
 }
 
 /**
- * What decides while a change of configuration is under way: a quorum of the committed
- * configuration and one of the last seen configuration, if that is newer.
+ * The verifier while a change of configuration is pending: it needs a quorum of the committed
+ * configuration, and one of the proposed configuration if that is newer.
  */
 export function combine(committed: QuorumVerifier, lastSeen?: QuorumVerifier): QuorumVerifier {
   if (lastSeen === undefined || lastSeen.version <= committed.version) return committed

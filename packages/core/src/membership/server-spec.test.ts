@@ -21,7 +21,7 @@ test('role, client address and client port can follow', () => {
   })
 })
 
-test('IPv6 addresses stand in brackets', () => {
+test('IPv6 addresses are in brackets', () => {
   expect(parseServerSpec('[2001:db8::1]:2888:3888;[::]:2181')).toMatchObject({
     value: {
       addresses: [{ host: '2001:db8::1', quorumPort: 2888, electionPort: 3888 }],

@@ -1,4 +1,4 @@
-/** A host and a port; undefined as a host means every address. */
+/** A host and a port; an undefined host means every address. */
 export interface HostPort {
   readonly host: string | undefined
   readonly port: number
@@ -12,12 +12,12 @@ export interface PeerAddress {
 
 export type Role = 'participant' | 'observer'
 
-/** What a `server.N` line says about a member. */
+/** What a `server.N` line declares about a member. */
 export interface ServerSpec {
-  /** More than one only with multiAddress.enabled. */
+  /** More than one only with `multiAddress.enabled`. */
   readonly addresses: readonly PeerAddress[]
   readonly role: Role
-  /** Where its clients connect, if the line says so. */
+  /** Where the clients of this member connect, if the line says so. */
   readonly client: HostPort | undefined
   readonly secureClient: HostPort | undefined
 }
@@ -26,11 +26,11 @@ export type Parsed<T> =
   | { readonly value: T }
   | {
       readonly problem: string
-      /** Everything can be read, but a port is one that cannot be: Apache tells the two apart. */
+      /** The syntax is right, but a port is out of range: Apache reports the two differently. */
       readonly isPortOutOfRange?: boolean
     }
 
-/** What stands for every address where one must be written. */
+/** The host to write where a text needs one and every address is meant. */
 export const everyAddress = '0.0.0.0'
 
 const form = 'host:quorumPort:electionPort[:participant|observer][;[address:]clientPort]'
@@ -87,7 +87,7 @@ function parseOptional(text: string | undefined): Parsed<HostPort | undefined> {
   return { value: { host: parts.length === 2 ? parts[0] : undefined, port } }
 }
 
-/** The same as text, with everything written out: the form in which servers exchange it. */
+/** The spec as text with every part written out: the form that servers exchange. */
 export function formatServerSpec({ addresses, role, client, secureClient }: ServerSpec): string {
   const peers = addresses.map(
     ({ host, quorumPort, electionPort }) => `${bracketed(host)}:${quorumPort}:${electionPort}`,
@@ -109,7 +109,7 @@ function bracketed(host: string): string {
 
 const groupsOfAddress = 8
 
-/** An IPv6 address in full, as Java prints it; what is none stays as it is. */
+/** The full form of an IPv6 address, as Java prints it; any other host is unchanged. */
 function expanded(host: string): string {
   const [head = '', tail, ...more] = host.toLowerCase().split('::')
   const groupsOf = (text: string): string[] => (text === '' ? [] : text.split(':'))

@@ -9,7 +9,7 @@ import {
 import type { WriteOperation } from './operation.ts'
 import { isVersionWrong, mayDo } from './preparation.ts'
 
-/** Makes a multi depend on a version. A client cannot ask for it outside a multi. */
+/** Makes a multi depend on a version. It is not allowed outside a multi. */
 export const check: WriteOperation<'check', TypeOf<typeof CheckVersionRequest>> = {
   prepare({ path, version }, p) {
     if (pathProblem(path) !== undefined) return errorCodes.badArguments

@@ -8,12 +8,17 @@ import {
 import { applyDelete, stageRemoval } from './deleting.ts'
 import type { WriteOperation } from './operation.ts'
 
-/** Room in a transaction for everything around the list of paths. */
+/** Bytes of a transaction that are not the list of paths. */
 const headRoomBytes = 1024
 
-/** Ends a session. The server makes this transaction when a client closes or expires. */
+/**
+ * Ends a session. The server makes this transaction when a client closes its session or the session
+ * expires.
+ */
 export const closeSession: WriteOperation<'closeSession', { readonly sessionId: bigint }> = {
-  /** All ephemerals of the session go in one transaction, those still being created included. */
+  /**
+   * Deletes all ephemerals of the session in one transaction, including those of pending proposals.
+   */
   prepare({ sessionId }, p) {
     const paths = p.projection.ephemeralsOf(sessionId)
     for (const path of paths) {
@@ -36,7 +41,7 @@ export const closeSession: WriteOperation<'closeSession', { readonly sessionId: 
   },
 }
 
-/** Whether the list fits. Without it servers delete everything the session owns. */
+/** Whether the list fits. Without it, each server deletes everything that the session owns. */
 function fits(paths: readonly string[], { txnBytesMax = defaultPacketFieldBytesMax }): boolean {
   let bytes = headRoomBytes
   for (const path of paths) bytes += 4 + encodeText(path).length

@@ -8,7 +8,7 @@ import { prepareCreate } from './creating.ts'
 const { badArguments, noNode, nodeExists } = errorCodes
 const acl = [{ perms: 31, id: { scheme: 'world', id: 'anyone' } }]
 
-/** Prepares creates of paths, one after the other; says what each is refused with. */
+/** Prepares creates of paths, one after the other; returns the error of each, if any. */
 function refusals(paths: readonly string[]): (number | undefined)[] {
   const db = new Database({
     extendedTypes: true,
@@ -36,7 +36,7 @@ function refusals(paths: readonly string[]): (number | undefined)[] {
   })
 }
 
-test('what is wrong with a path comes after its parent, which may be the root however it is written', () => {
+test('an error of the path is reported after one of its parent, even for unusual spellings of the root', () => {
   expect(refusals(['/a', '/a/b', '/a', '/', '/é', '/é/ü'])).toEqual([
     undefined,
     undefined,

@@ -29,7 +29,7 @@ import {
 } from './preparation.ts'
 
 const { createContainer, createTTL } = codes
-/** The codes of the operations that make a node. */
+/** The codes of the operations that create a node. */
 export type CreateType =
   | typeof codes.create
   | typeof codes.create2
@@ -48,7 +48,7 @@ export interface CreateArguments {
   readonly bytes?: RequestBytes | undefined
 }
 
-/** The meaning of the flags. They are an enumeration, not a mask. */
+/** Decodes the flags. They are an enumeration, not a mask. */
 function modeOf(flags: number): { ephemeral: boolean; sequential: boolean; ttl: boolean } {
   return {
     ephemeral: flags === createFlags.ephemeral || flags === createFlags.ephemeralSequential,
@@ -62,7 +62,7 @@ function modeOf(flags: number): { ephemeral: boolean; sequential: boolean; ttl: 
 
 const flagsBytes = 4
 
-/** The request of create, create2 and createContainer; the keeper holds all its bytes. */
+/** Decodes the request of create, create2 and createContainer; the keeper holds all its bytes. */
 export function decodeCreate(body: Reader, tree: Tree, keeper: ByteKeeper): CreateArguments {
   const { position } = body
   const { path, data, acl, flags } = CreateRequest.read(body)
@@ -95,7 +95,8 @@ function prepare(type: CreateType, request: CreateArguments, p: Preparation): Pr
   const isTtlWrong = mode.ttl ? ttl < 1n || ttl > ttlMsMax : ttl !== noTtl && ttl >= 0n
   if (isTtlWrong) return errorCodes.badArguments
   if (mode.ephemeral && p.caller.ephemeralError !== undefined) return p.caller.ephemeralError
-  // A TTL request for a node without TTL would be logged as something that cannot be replayed.
+  // With a TTL request for a node without TTL, the log would contain something that cannot be
+  // replayed.
   if (type === createTTL && !mode.ttl) return errorCodes.badArguments
   if (request.path === null) return errorCodes.marshallingError
   const wanted = request.bytes ?? RequestBytes.ofPath(p.db.tree.scan(request.path), p.keeper)
@@ -157,7 +158,7 @@ function numbered({ path }: RequestBytes, count: number, p: Preparation): Reques
   return RequestBytes.ofPath(p.db.tree.scan(path.text + sequenceSuffix(count)), p.keeper)
 }
 
-/** Ten digits, as `%010d` prints them. */
+/** At least ten digits, as `%010d` prints them. */
 function sequenceSuffix(count: number): string {
   return count < 0 ? `-${String(-count).padStart(9, '0')}` : String(count).padStart(10, '0')
 }
@@ -175,8 +176,9 @@ export function applyCreate(db: Database, header: TxnHeader, txn: CreateTransact
   acls.acquire(entry.id)
   const creates = parentCVersion === -1 ? tree.createCount(parent) + 1 : parentCVersion
   const existing = tree.findChild(parent, scanned)
-  // Only in replay: a fuzzy snapshot holds the node as it was later, or a later one of its name. What
-  // happened to it after this transaction is replayed as well, so it starts as this one made it.
+  // Happens only in replay: a fuzzy snapshot contains a later state of the node, or a later node of
+  // the same name. What happened after this transaction is replayed as well, so the node starts as
+  // new.
   if (existing !== noNode) removeWithDescendants(db, existing, path)
   const { zxid, time } = header
   const owner = ownerOf(header, txn)
@@ -201,15 +203,15 @@ export function writePath({ body, bytes }: CreateTransaction, out: Writer): void
   else bytes.writePath(out)
 }
 
-/** The reply of the other operations that make a node: its path and its stat. */
+/** The reply of the other operations that create a node: its path and its stat. */
 export function writePathAndStat(tree: Tree, txn: CreateTransaction, out: Writer): void {
   writePath(txn, out)
   tree.writeStat(madeBy(txn, tree), out)
-  // The length that was asked for, even where the server put other data: the usage of a quota.
+  // The reply has the requested length, even if the server stored other data: quota usage.
   out.intAt(out.position - statBytes + statDataLengthAt, txn.body.data?.length ?? 0)
 }
 
-/** The node of a transaction that was just applied. */
+/** The node that a transaction created, right after it was applied. */
 function madeBy({ body, bytes }: CreateTransaction, tree: Tree): NodeId {
   return bytes === undefined || bytes.node === noNode ? tree.find(body.path) : bytes.node
 }

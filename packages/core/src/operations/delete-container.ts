@@ -10,9 +10,9 @@ interface Reclaimed {
   readonly neverUsedMsMax: number
 }
 
-/** Deletes a container or TTL node whose time is over, at the request of the server itself. */
+/** Deletes a container or TTL node that is due. The server itself makes this request. */
 export const deleteContainer: WriteOperation<'deleteContainer', Reclaimed> = {
-  // In Apache any client can ask for it, without permission.
+  // Apache allows this request to every client, without checking permissions.
   decode: () => errorCodes.badArguments,
 
   prepare({ path, neverUsedMsMax }, p) {
@@ -31,7 +31,7 @@ export const deleteContainer: WriteOperation<'deleteContainer', Reclaimed> = {
   apply: (db, header, txn) => applyDelete(db, header, txn.body.path),
 }
 
-/** A node that was written to, or deleted and created again, since it was found is not due. */
+/** A node that was changed, or deleted and created again, since the scan found it is not due. */
 function isDue(node: ProjectedNode, time: bigint, neverUsedMsMax: bigint): boolean {
   const ageMs = time - node.view.getBigInt64(field.mtime)
   if (isTtlOwner(node.owner)) return ageMs > ttlOf(node.owner)

@@ -11,7 +11,7 @@ import { setData } from './set-data.ts'
 
 const acl = [{ perms: 31, id: { scheme: 'world', id: 'anyone' } }]
 
-/** Prepares one thing after the other, each at its time. */
+/** Returns a preparation for each given time. */
 function preparer(): (timeMs: number) => Preparation {
   const db = new Database({
     extendedTypes: true,
@@ -42,7 +42,7 @@ const node = (flags: number, ttl?: bigint) => ({
 })
 const reclaim = { path: '/n', neverUsedMsMax: 0 }
 
-test('a TTL node that was found to be due and then written to is not reclaimed', () => {
+test('a TTL node that was due and then written to is not reclaimed', () => {
   const at = preparer()
   prepareCreate(21, node(5, 100n), at(0))
   setData.prepare({ path: '/n', data: null, version: -1 }, at(1000))
@@ -50,7 +50,7 @@ test('a TTL node that was found to be due and then written to is not reclaimed',
   expect(deleteContainer.prepare(reclaim, at(1101))).toMatchObject({ type: 20 })
 })
 
-test('a TTL node that was found to be due and made anew as a container is not reclaimed', () => {
+test('a TTL node that was due and then recreated as a container is not reclaimed', () => {
   const at = preparer()
   prepareCreate(21, node(5, 100n), at(0))
   deleteNode.prepare({ path: '/n', version: -1 }, at(1000))
@@ -58,7 +58,7 @@ test('a TTL node that was found to be due and made anew as a container is not re
   expect(deleteContainer.prepare(reclaim, at(9999))).toBe(errorCodes.badVersion)
 })
 
-test('a container is reclaimed once a child of it is gone', () => {
+test('a container is reclaimed after its child is deleted', () => {
   const at = preparer()
   prepareCreate(19, node(4), at(0))
   prepareCreate(1, { ...node(0), path: '/n/child' }, at(1))

@@ -43,8 +43,8 @@ export function applyDelete(db: Database, { zxid }: TxnHeader, path: string): nu
 }
 
 /**
- * Removes a node and returns the ACL it had. It has children in replay only, where a fuzzy snapshot
- * holds a later node of the same name: the transactions that made them are yet to be replayed.
+ * Removes a node and returns its ACL. It has children only in replay, if a fuzzy snapshot contains
+ * a later node of the same name; the transactions that created them are replayed later.
  */
 export function removeWithDescendants(db: Database, id: NodeId, path: string): AclEntry {
   const { tree } = db

@@ -3,7 +3,7 @@ import { noNode } from '../state/tree/tree.ts'
 import type { ReadOperation } from './operation.ts'
 import { mayRead } from './reading.ts'
 
-/** The number of all descendants, not only of the children. */
+/** Returns the number of all descendants, not only of the children. */
 export const getAllChildrenNumber: ReadOperation = {
   answer(db, from, request, out) {
     const { path } = PathRequest.read(request)

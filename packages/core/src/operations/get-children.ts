@@ -5,7 +5,7 @@ import { findNode, mayRead, pathAt } from './reading.ts'
 
 export const getChildren = listChildren(false)
 
-/** getChildren, or getChildren2, whose reply has the stat of the parent too. */
+/** getChildren, or getChildren2, whose reply also has the stat of the parent. */
 export function listChildren(withStat: boolean): ReadOperation {
   return {
     answer(db, from, request, out) {

@@ -1,7 +1,7 @@
 import { errorCodes, GetEphemeralsRequest } from '@zabra/protocol'
 import type { ReadOperation } from './operation.ts'
 
-/** The ephemeral nodes of the own session, below a prefix. */
+/** Returns the ephemeral nodes of the caller's session whose paths start with a prefix. */
 export const getEphemerals: ReadOperation = {
   answer(db, from, request, out) {
     const { prefixPath } = GetEphemeralsRequest.read(request)

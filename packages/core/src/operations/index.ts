@@ -1,6 +1,6 @@
 /**
- * The operations, one file each, by the names of the protocol's table. A name of the table without
- * an operation here is a type error. This is the only place that dispatches on an operation's code.
+ * The operations, one file each, keyed by the names in the protocol's table. The compiler reports a
+ * name that has no operation here. This is the only place that dispatches on operation codes.
  */
 import {
   codes,
@@ -53,7 +53,7 @@ import { whoAmI } from './who-am-i.ts'
 
 type Write<Name extends WriteName> = WriteOperation<Name, any> // oxlint-disable-line typescript/no-explicit-any -- each has requests of its own
 
-/** A write as it is dispatched, by a code that is known only at run time. */
+/** A write with its types erased, because its code is known only at run time. */
 interface AnyWrite {
   decode?(body: Reader, tree: Tree, keeper: ByteKeeper): unknown
   prepare(request: unknown, preparation: Preparation): Txn | number
@@ -61,7 +61,7 @@ interface AnyWrite {
   result?(tree: Tree, txn: Txn, out: Writer): void
 }
 
-/** Several writes in one: each part is dispatched like a write of its own. */
+/** Several writes in one. Each part is dispatched like a separate write. */
 export const multi = multiOf({
   prepare: ({ type, request }, p) => writesByCode[type]!.prepare(request, p) as Prepared,
   apply: (db, header, txn) => applyTxn(db, header, txn),
@@ -104,7 +104,7 @@ export const readOperations: { readonly [Name in ReadName]: ReadOperation } = {
   whoAmI,
 }
 
-/** By the low byte of the code; codes are small, and some are negative. */
+/** Indexed by the low byte of the code; codes are small, and some are negative. */
 const writesByCode = byCode<AnyWrite>(writeOperations)
 const readsByCode = byCode<ReadOperation>(readOperations)
 
@@ -116,29 +116,29 @@ function byCode<Kind>(table: Readonly<Record<string, Kind>>): (Kind | undefined)
   return dispatch
 }
 
-/** Codes that clients send end here; above are the low bytes of the server's own. */
+/** Codes that clients send are smaller; above are the low bytes of the server's own codes. */
 const clientCodesEnd = 128
 
-/** The read that a client asks for by this code. */
+/** The read operation with this code. */
 export function readOperation(code: number): ReadOperation | undefined {
   return code >= 0 && code < clientCodesEnd ? readsByCode[code] : undefined
 }
 
-/** Whether a client may ask for a write by this code. */
+/** Whether clients may send the write with this code. */
 export function isClientWrite(code: number): boolean {
   return code >= 0 && code < clientCodesEnd && writesByCode[code]?.decode !== undefined
 }
 
 /**
- * The request whose body the reader stands at, or the error that refuses it. A MalformedError
- * means that the bytes are not even a request: such a request uses up no zxid.
+ * Decodes the request at the reader's position; a number is the error that refuses it. Throws a
+ * MalformedError if the bytes are no request at all; such a request takes no zxid.
  */
 export function decodeWrite(code: number, body: Reader, tree: Tree, keeper: ByteKeeper): unknown {
   const operation = writesByCode[code & 0xff]
   if (!isClientWrite(code) || operation === undefined) {
     throw new MalformedError(`operation ${code} is not a write`)
   }
-  // A request is moved out of the received chunk, which is about to be used again.
+  // Copies the request out of the received chunk, which is about to be reused.
   const kept = keeper.keepRest(body)
   try {
     return operation.decode!(kept, tree, keeper)
@@ -148,7 +148,7 @@ export function decodeWrite(code: number, body: Reader, tree: Tree, keeper: Byte
   }
 }
 
-/** The transaction that a decoded request becomes, or the one that records its refusal. */
+/** Turns a decoded request into its transaction, or into one that records its refusal. */
 export function prepareWrite(code: number, request: unknown, preparation: Preparation): Txn {
   const prepared =
     typeof request === 'number' ? request : writesByCode[code & 0xff]!.prepare(request, preparation)
@@ -165,7 +165,7 @@ export function applyTxn(db: Database, header: TxnHeader, txn: Txn): number {
   return writesByCode[txn.type & 0xff]!.apply(db, header, txn)
 }
 
-/** Writes the body of the reply to a transaction that was just applied. */
+/** Writes the reply body for a transaction that was just applied. */
 export function writeResult(tree: Tree, txn: Txn, out: Writer): void {
   writesByCode[txn.type & 0xff]!.result?.(tree, txn, out)
 }

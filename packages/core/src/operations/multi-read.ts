@@ -11,9 +11,9 @@ import { noNode } from '../state/tree/tree.ts'
 import type { ReadOperation } from './operation.ts'
 import { mayRead } from './reading.ts'
 
-/** Several reads of one state; each has its own result, and none sets a watch. */
+/** Several reads of the same state. Each has its own result, and none sets a watch. */
 export const multiRead: ReadOperation = {
-  // A refused multiRead keeps the end of its list, as in Apache.
+  // As in Apache, the reply of a refused multiRead keeps its list terminator.
   keepsBodyOnError: true,
 
   answer(db, from, request, out) {
@@ -39,7 +39,7 @@ export const multiRead: ReadOperation = {
         writeMultiError(out, errorCodes.noAuth)
       } else {
         writeMultiSuccess(out, type)
-        // Before it is written: a short request can ask for any number of long answers.
+        // Checked before writing: a short request can ask for any number of long answers.
         const isData = type === codes.getData
         if (isData && out.position + db.tree.dataLength(id) > endMax) return tooLong(out, start)
         if (!isData) {
@@ -56,7 +56,7 @@ export const multiRead: ReadOperation = {
   },
 }
 
-/** Takes back what has been written of a reply that is longer than allowed. */
+/** Removes a partly written reply that has become longer than allowed. */
 function tooLong(out: Writer, start: number): number {
   out.position = start
   writeMultiEnd(out)

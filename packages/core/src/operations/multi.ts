@@ -23,7 +23,7 @@ import type { CreateType } from './creating.ts'
 import type { WriteOperation } from './operation.ts'
 import type { Preparation, Prepared } from './preparation.ts'
 
-/** What a multi asks of the operations that are its parts. */
+/** The functions of other operations that a multi uses for its parts. */
 interface Parts {
   prepare(op: MultiWriteOp, preparation: Preparation): Prepared
   apply(db: Database, header: TxnHeader, txn: SimpleTxn): number
@@ -31,18 +31,18 @@ interface Parts {
 }
 
 export interface Multi extends WriteOperation<'multi', readonly MultiWriteOp[]> {
-  /** Applies the parts one after the other, and writes the result of each as it left the tree. */
+  /** Applies the parts in order, and writes the result of each at once, as the tree is then. */
   applyParts(db: Database, header: TxnHeader, txn: MultiTxn, results: Writer | undefined): void
 }
 
-/** Several writes, all or none. */
+/** Several writes, of which all or none take effect. */
 export function multiOf(parts: Parts): Multi {
   return {
     decode,
 
     /**
      * Prepares each operation against the results of those before it. The first refusal takes
-     * everything back, and the transaction then only records which part was refused.
+     * everything back; the transaction then only records which part was refused.
      */
     prepare(ops, p) {
       if (ops.length > (p.rules.multiOperationsMax ?? Infinity)) return errorCodes.badArguments
@@ -98,7 +98,7 @@ function decode(body: Reader): readonly MultiWriteOp[] | number {
   }
   if (!ops.every(isMultiWrite)) return marshallingError
   for (const part of ops) {
-    // In this order, as Apache takes a part apart: it decides whether a zxid is used up.
+    // Apache checks in this order, which decides whether the request takes a zxid.
     if (hasUnknownFlags(part)) return marshallingError
     if (needsAcl(part) && part.request.acl === null) throw new MalformedError('no ACL in a multi')
     if (lacksTtl(part)) return marshallingError
@@ -107,22 +107,24 @@ function decode(body: Reader): readonly MultiWriteOp[] | number {
   return ops.map(byFlags)
 }
 
-/** Flags that mean nothing: the whole request is refused for them. */
+/** Unknown flags: they refuse the whole request. */
 function hasUnknownFlags(op: MultiWriteOp): boolean {
   return isCreate(op) && (op.request.flags < 0 || op.request.flags > 6)
 }
 
-/** Flags of a TTL node on an operation that has no time to give: the same. */
+/** TTL flags on an operation without a TTL: they refuse the whole request as well. */
 function lacksTtl(op: MultiWriteOp): boolean {
   return isCreate(op) && isTtl(op.request.flags) && op.type !== codes.createTTL
 }
 
-/** Without a list a multi cannot even be decoded, unless it is for a TTL node. */
+/** Without a list a multi cannot be decoded, except for TTL nodes. */
 function needsAcl(op: MultiWriteOp): op is CreateOp {
   return isCreate(op) && !(op.type === codes.createTTL && isTtl(op.request.flags))
 }
 
-/** Inside a multi the flags decide what a create makes; outside, the operation does. */
+/**
+ * Inside a multi the flags decide what kind of node a create makes; outside, the operation does.
+ */
 function byFlags(op: MultiWriteOp): MultiWriteOp {
   if (!isCreate(op)) return op
   const { path, data, acl, flags } = op.request

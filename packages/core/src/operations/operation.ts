@@ -11,33 +11,33 @@ export type TxnFor<Name extends WriteName> = Extract<
   { type: (typeof writes)[Name]['code'] }
 >
 
-/** An operation that becomes a transaction. `Request` is the decoded form of what was asked for. */
+/** An operation that becomes a transaction. `Request` is the decoded form of the request. */
 export interface WriteOperation<Name extends WriteName, Request> {
   /**
-   * Decodes a client's request from bytes that stay. A number is the error that refuses it.
-   * Throws a MalformedError for bytes that are no such request. Operations without it belong to
-   * the server: no client may ask for them.
+   * Decodes a client's request from bytes that stay valid; a number is the error that refuses it.
+   * Throws a MalformedError for bytes that are no such request. Operations without `decode` belong
+   * to the server: no client may send them.
    */
   decode?(body: Reader, tree: Tree, keeper: ByteKeeper): Request | number
   /**
-   * Makes the transaction, on the server that decides, against the projected state; or answers
-   * with the error that refuses the request.
+   * Makes the transaction from the projected state; runs only on the server that decides. A number
+   * is the error that refuses the request.
    */
   prepare(request: Request, preparation: Preparation): TxnFor<Name> | number
   /**
-   * Changes the database, on every server. A transaction carries results, so this neither decides
-   * nor fails: an error it answers with was met in `prepare`, or is a harmless trace of replaying
-   * what a fuzzy snapshot already contains.
+   * Changes the database; runs on every server. A transaction carries results, so this neither
+   * decides nor fails: an error that it returns was found in `prepare`, or is a harmless effect of
+   * replaying what a fuzzy snapshot already contains.
    */
   apply(db: Database, header: TxnHeader, txn: TxnFor<Name>): number
-  /** Writes the body of the reply, right after `apply`; absent for an empty body. */
+  /** Writes the reply body, right after `apply`; absent for an empty body. */
   result?(tree: Tree, txn: TxnFor<Name>, out: Writer): void
 }
 
-/** A connection, as far as reading is concerned. */
+/** A connection, as far as reads are concerned. */
 export interface Requester extends Watcher {
   readonly sessionId: bigint
-  /** Bytes that the reply to one multiRead may have. */
+  /** The maximum size of the reply to one multiRead. */
   readonly multiReadBytesMax: number
 }
 
@@ -45,8 +45,8 @@ export interface Requester extends Watcher {
 export interface ReadOperation {
   /** Writes the body of the reply to `out` and returns the error code. */
   answer(db: Database, from: Requester, request: Reader, out: Writer): number
-  /** True: the reply keeps its body when `answer` returns an error. */
+  /** If true, the reply keeps its body when `answer` returns an error. */
   readonly keepsBodyOnError?: boolean
-  /** True: `answer` sends notifications, which leave before the reply. The reply has no body. */
+  /** If true, `answer` sends notifications, which leave before the reply. The reply has no body. */
   readonly notifiesFirst?: boolean
 }

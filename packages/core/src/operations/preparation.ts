@@ -7,36 +7,44 @@ import type { RequestBytes } from '../state/tree/request-bytes.ts'
 import type { Keeper, ScannedPath } from '../state/tree/scanned-path.ts'
 import type { Reconfiguring } from './reconfig.ts'
 
-/** Settings that decide what is refused. */
+/** Settings that decide which requests are refused. */
 export interface OperationRules {
   readonly enforceQuota: boolean
   readonly reconfigEnabled: boolean
-  /** Whether a configuration with one voter is for a server on its own; so it is by default. */
+  /** Whether a configuration with one voter means a standalone server (the default). */
   readonly standaloneEnabled?: boolean
-  /** Whether a member may have several addresses; it may not by default. */
+  /** Whether a member may have several addresses; not by default. */
   readonly multiAddressEnabled?: boolean
-  /** Whether the end of a session lists the nodes it deletes (`closeSessionTxn.enabled`). */
+  /** Whether the end of a session lists the nodes that it deletes (`closeSessionTxn.enabled`). */
   readonly closeSessionPaths: boolean
   /**
-   * So long may a transaction be: servers read nothing longer from each other, and Apache nothing
-   * from its log. As much as Apache reads by default, by default.
+   * The maximum size of a transaction. Servers accept nothing longer from each other, and Apache
+   * accepts nothing longer from its log. The default is Apache's default limit.
    */
   readonly txnBytesMax?: number
-  /** Operations that one multi may hold. */
+  /** The maximum number of operations in one multi. */
   readonly multiOperationsMax?: number
 }
 
-/** Who asks. */
+/** The client that sent the request. */
 export interface Caller {
   readonly sessionId: bigint
   readonly identities: readonly Id[]
-  /** What ephemeral nodes are refused with: a session that not all servers know has none. */
+  /**
+   * The error that refuses ephemeral nodes, if the session cannot have them because not all servers
+   * know it.
+   */
   readonly ephemeralError?: number | undefined
-  /** What lists of this request may grow by when they get their final form; none is no bound. */
+  /**
+   * How much the lists of this request may grow when they get their final form; undefined for no
+   * limit.
+   */
   readonly growth?: Growth | undefined
 }
 
-/** All that preparing one request may look at, and what it will be stamped with. */
+/**
+ * Everything that preparing a request may use, and the values that the transaction is stamped with.
+ */
 export interface Preparation {
   readonly db: Database
   readonly projection: Projection
@@ -44,21 +52,21 @@ export interface Preparation {
   readonly caller: Caller
   readonly zxid: bigint
   readonly time: bigint
-  /** For what must be there when the transaction is applied. */
+  /** Stores what must still exist when the transaction is applied. */
   readonly keeper: Keeper
-  /** Undefined on a server on its own, whose members cannot be changed. */
+  /** Undefined on a standalone server, whose members cannot change. */
   readonly reconfiguring?: Reconfiguring | undefined
 }
 
-/** A transaction, and what whoever prepared it knows already. */
+/** A transaction, with values that preparing it has already computed. */
 export type PreparedTxn = SimpleTxn & {
-  /** Of a create. */
+  /** Set for a create. */
   readonly bytes?: RequestBytes
-  /** Of the path and the new data of its znode: what is long need not be summed twice. */
+  /** The checksum of path and new data, so that long data is not summed twice. */
   readonly contentChecksum?: number
 }
 
-/** The transaction, or the error code that refuses the request: an answer, not an exception. */
+/** The transaction, or the error code that refuses the request: a value, not an exception. */
 export type Prepared = PreparedTxn | number
 
 export function mayDo({ db, caller }: Preparation, acl: AclEntry, permission: number): boolean {
@@ -69,7 +77,7 @@ export function isVersionWrong(expected: number, actual: number): boolean {
   return expected !== -1 && expected !== actual
 }
 
-/** Whether a path has a parent that could be asked for. */
+/** Whether the path has a parent that can be looked up. */
 export function hasParent({ text, start, slashAt, isPlain }: ScannedPath): boolean {
   return slashAt >= start && (isPlain || !text.includes('\0'))
 }

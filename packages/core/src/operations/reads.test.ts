@@ -27,7 +27,7 @@ test.each([10, 1000])(
   },
 )
 
-test('to ask for what is not among many ephemerals goes through none of them', () => {
+test('a prefix without a match among many ephemerals visits none of them', () => {
   const server = new LonePeer()
   const owner = server.connect()
   for (let i = 0; i < 2000; i++) owner.create(`/${i}`, null, 1)

@@ -21,20 +21,20 @@ import type { WriteOperation } from './operation.ts'
 import { mayDo, type OperationRules } from './preparation.ts'
 import { applySetData } from './set-data.ts'
 
-/** What a leader knows about the members, and lets be done about them. */
+/** What the leader knows about the members and can do with them. */
 export interface Reconfiguring {
   current(): Membership
-  /** A change is proposed and not committed yet. */
+  /** Whether a change is proposed and not committed yet. */
   isPending(): boolean
   /** Whether a quorum of these servers is connected and up to date. */
   isSynced(config: Membership): boolean
-  /** The next transaction makes this the configuration. */
+  /** Announces that the next transaction sets this configuration. */
   propose(config: Membership): void
 }
 
 type Request = TypeOf<typeof ReconfigRequest>
 
-/** The members that a request asks for, or the error that refuses it. */
+/** The members that a request results in, or the error that refuses it. */
 type Wanted = Pick<Membership, 'servers' | 'hierarchy'> | number
 
 const { badArguments, marshallingError } = errorCodes
@@ -52,7 +52,7 @@ export const reconfig: WriteOperation<'reconfig', Request> = {
     if (typeof config === 'number') return config
     if (!reconfiguring.isSynced(config)) return errorCodes.newConfigNoQuorum
     const node = p.projection.load(configPath)
-    assert(node !== undefined, 'the configuration has its node')
+    assert(node !== undefined, 'the configuration node exists')
     if (!mayDo(p, node.acl, permissions.write)) return errorCodes.noAuth
     const data = encodeText(formatMembership(config))
     node.view.setInt32(field.version, -1)
@@ -75,7 +75,7 @@ export const reconfig: WriteOperation<'reconfig', Request> = {
   },
 }
 
-/** The members that a request makes of the present ones, or the error that refuses it. */
+/** The members that result from the current ones and a request, or the error that refuses it. */
 export function membersAfter(
   current: Membership,
   request: Request,
@@ -92,16 +92,16 @@ export function membersAfter(
   return canStart(config, current, rules) ? config : badArguments
 }
 
-/** What other servers and a restart could not read must not come to be. */
+/** Whether other servers, and this one after a restart, can read the configuration. */
 function canBeRead(config: Membership): boolean {
   const read = parseMembership(formatMembership(config))
   return 'value' in read && sameMembership(read.value, config)
 }
 
-/** More digits are no number to a configuration file. */
+/** Configuration files do not accept numbers with more digits. */
 const numberMax = 999_999_999_999_999n
 
-/** Whether a restart takes what it will find in its configuration file. */
+/** Whether a restart accepts what it will find in its configuration file. */
 function canStart(
   { servers, hierarchy }: Membership,
   before: Membership,
@@ -112,7 +112,8 @@ function canStart(
   if ([...numbers, ...weights.values()].some((number) => number > numberMax)) return false
   return [...servers].every(([id, spec]) => {
     if (spec.addresses.length > 1 && !multiAddressEnabled) return false
-    // Whether a member can serve TLS only its own file tells; Apache 3.9 knows no such port here.
+    // Only its own file says whether a member can serve TLS; Apache 3.9 accepts no secure port
+    // here.
     const own = before.servers.get(id)
     return spec.secureClient === undefined || isSame(spec.secureClient, own?.secureClient)
   })
@@ -122,12 +123,12 @@ function isSame(one: HostPort, other: HostPort | undefined): boolean {
   return one.host === other?.host && one.port === other?.port
 }
 
-/** All members anew, on lines or between commas. */
+/** Reads a complete list of members, separated by lines or commas. */
 function parsed(newMembers: string, votersMin: number): Wanted {
   const result = parseMembership(newMembers.replaceAll(',', '\n'))
   if ('problem' in result) return refused(result)
   const voters = voterCount(result.value)
-  // Apache does not foresee this refusal, and answers as to what it cannot read.
+  // Apache has no error code for this refusal and answers as for a text that it cannot read.
   if (voters < votersMin && result.value.servers.size > voters) return marshallingError
   return result.value
 }
@@ -137,7 +138,7 @@ function voterCount({ servers }: Pick<Membership, 'servers'>): number {
 }
 
 function changed(current: Membership, { leavingServers, joiningServers }: Request): Wanted {
-  // Nobody says to which group a joining server would belong.
+  // An incremental change cannot say which group a joining server belongs to.
   if (current.hierarchy !== undefined) return badArguments
   const servers = new Map(current.servers)
   for (const text of listed(leavingServers)) {
@@ -159,7 +160,7 @@ function changed(current: Membership, { leavingServers, joiningServers }: Reques
   return { servers, hierarchy: undefined }
 }
 
-/** As Apache, which does not foresee a port that cannot be. */
+/** Apache has no error code for an impossible port either. */
 function refused({ isPortOutOfRange = false }: { isPortOutOfRange?: boolean }): number {
   return isPortOutOfRange ? marshallingError : badArguments
 }
@@ -173,7 +174,7 @@ function isNumber(text: string): boolean {
   return /^[+-]?\d{1,18}$/.test(text)
 }
 
-/** Whether a server would have an address that is another one's. */
+/** Whether two servers would have the same address. */
 function hasConflict(
   servers: ReadonlyMap<ServerId, ServerSpec>,
   id: ServerId,
@@ -186,7 +187,7 @@ function hasConflict(
   return false
 }
 
-/** Those that mean one place only: every host has its own loopback. */
+/** The addresses that identify one machine. Loopback addresses do not: every host has its own. */
 function addressesOf({ addresses, client }: ServerSpec): string[] {
   const all: HostPort[] = addresses.flatMap(({ host, quorumPort, electionPort }) => [
     { host, port: quorumPort },

@@ -6,10 +6,10 @@ import type { Requester } from './operation.ts'
 import { mayRead } from './reading.ts'
 
 /**
- * After a reconnect: sends the events that the client missed, and watches the rest again. A change
- * of a node that the client may not read uses the watch up without a word, as it does while the
- * client is connected. Answers with an error where the server then has more watches than it can
- * hold: the client goes to another one rather than on without its watches.
+ * Restores watches after a reconnect: sends the events that the client missed, and sets the other
+ * watches again. If the client may not read a changed node, its watch is used up without an event,
+ * as for a connected client. Returns an error if the server would exceed its limit of watches, so
+ * that the client goes to another server instead of continuing without its watches.
  */
 export function restoreWatches(db: Database, from: Requester, request: SetWatches2): number {
   const { tree, watches } = db

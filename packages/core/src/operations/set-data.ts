@@ -41,7 +41,7 @@ export const setData: WriteOperation<'setData', TypeOf<typeof SetDataRequest>> =
   result: (tree, { body }, out) => tree.writeStat(tree.find(body.path), out),
 }
 
-/** The transactions that set data: that of setData, and that of reconfig. */
+/** The transactions that set data: those of setData and of reconfig. */
 type SetDataTransaction = Extract<
   PreparedTxn,
   { type: typeof codes.setData | typeof codes.reconfig }

@@ -1,11 +1,11 @@
-/** What requests about watches share. */
+/** Shared by the requests about watches. */
 import { watcherTypes } from '@zabra/protocol'
 import { anyMode, watchModes } from '../state/watch/watch-table.ts'
 
-/** Even null can be watched, as in Apache, though nothing ever happens to it. */
+/** As in Apache, a client can watch a null path, although nothing ever happens to it. */
 export const nullPath = '\0'
 
-/** The tables and modes that a type of watch means. */
+/** The tables and modes that a type of watch stands for. */
 export function watchesOf(type: number): { data: number; children: number } | undefined {
   const { standard, persistent, recursive } = watchModes
   switch (type) {

@@ -12,7 +12,7 @@ export const whoAmI: ReadOperation = {
   },
 }
 
-/** A scheme without a provider, as `super` is, has no users. */
+/** A scheme without a provider, such as `super`, has no user names. */
 function userName({ scheme, id }: Id, schemes: ReadonlySet<string>): string | null {
   if (!schemes.has(scheme ?? '')) return ''
   return scheme === 'digest' ? (id?.split(':')[0] ?? '') : id

@@ -11,12 +11,18 @@ export interface DiallerParts {
   readonly network: PeerNetwork
   readonly host: Host
   readonly nowMs: () => number
-  /** Those who may take observers, the leader among them. */
+  /** The servers that may take observers, including the leader. */
   readonly voters: () => ReadonlySet<ServerId>
   readonly isStopped: () => boolean
 }
 
-/** Finds who is to bring this server up, and connects to it. */
+/** A connection to the server that brings this one up. */
+export interface ReachedMaster {
+  readonly link: PacketLink
+  readonly master: ServerId
+}
+
+/** Connects to the server that is to bring this one up. */
 export class Dialler {
   private readonly parts: DiallerParts
   private readonly options: EnsembleOptions
@@ -27,14 +33,11 @@ export class Dialler {
   }
 
   /**
-   * Who has a vote goes to the leader. Observers go to any of the followers where those take them,
-   * so that the leader has less to do, and to the leader where none can be reached, or where it must
-   * hear something.
+   * A voter connects to the leader. An observer connects to any follower that takes observers, which
+   * leaves the leader less to do; to the leader if no follower can be reached, or if the leader must
+   * learn something.
    */
-  async reachMaster(
-    { leader, state }: Decision,
-    mustTellLeader: boolean,
-  ): Promise<{ link: PacketLink; master: ServerId }> {
+  async reachMaster({ leader, state }: Decision, mustTellLeader: boolean): Promise<ReachedMaster> {
     const followers = [...this.parts.voters()].filter((id) => id !== leader)
     const mayFollow =
       state === 'observing' && this.options.observerMaster !== undefined && !mustTellLeader
@@ -42,13 +45,11 @@ export class Dialler {
     return found ?? { link: await this.reachLeader(leader), master: leader }
   }
 
-  private async reachAny(
-    followers: readonly ServerId[],
-  ): Promise<{ link: PacketLink; master: ServerId } | undefined> {
+  private async reachAny(followers: readonly ServerId[]): Promise<ReachedMaster | undefined> {
     if (followers.length === 0) return undefined
     const { host, isStopped } = this.parts
     let next = Math.floor(host.random() * followers.length)
-    // They may not be up to date with the leader yet, and then they take nobody.
+    // A follower takes observers only once it is up to date with the leader.
     for (const pauseMs of dialPauses(this.options.dialPauseMs)) {
       const master = followers[next++ % followers.length]!
       const link = await this.dial(master, 'observers').catch(() => undefined)
@@ -83,7 +84,7 @@ export class Dialler {
     try {
       return await within(host, tickMs * dialLimit, 'connecting to another server', dialling)
     } catch (error) {
-      // Nobody waits any more for a connection that comes about late.
+      // A connection that is established after this has no user.
       dialling.then((link) => link.close()).catch(() => {})
       throw error
     }

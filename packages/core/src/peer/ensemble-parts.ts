@@ -10,6 +10,7 @@ import type { Epochs } from '../storage/epochs.ts'
 import type { LearnerView } from '../consensus/zab/learner-progress.ts'
 import type { Membership } from '../membership/membership.ts'
 import type { ZabOptions, ZabTrace } from '../consensus/zab/options.ts'
+import type { BatchSource, Journal } from './journal.ts'
 import type { PacketLink, PeerWire } from './links/packet-link.ts'
 import type { ServerId } from '../membership/quorum.ts'
 import type { PeerOptions, PeerPorts } from './peer-base.ts'
@@ -41,6 +42,8 @@ export interface EnsembleParts {
   readonly recovery: RecoveryOptions
   readonly disk: Disk
   readonly log: TxnLog
+  /** Makes the journal that carries the batches of this source, which is the peer. */
+  readonly journal: (source: BatchSource) => Journal
   readonly epochs: Epochs
   readonly committedLog: CommittedLog
   readonly host: Host

@@ -452,8 +452,8 @@ describe('a leader', () => {
     const { leader } = await threeServing()
     const client = await leader.connect()
     await client.create('/a')
-    const { proposer } = leader.peer as unknown as { proposer: { nextZxid: bigint } }
-    proposer.nextZxid = 0x1ffffffffn
+    const { role } = leader.peer as unknown as { role: { proposer: { nextZxid: bigint } } }
+    role.proposer.nextZxid = 0x1ffffffffn
     client.askCreate('/beyond')
     await ensemble.settle()
     expect(client.isClosed).toBe(true)

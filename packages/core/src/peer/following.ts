@@ -43,8 +43,8 @@ export interface FollowingParts extends LearnerParts {
   readonly serving: (epoch: bigint) => void
   /** Begins to take observers, where this server does so. */
   readonly takeObservers?: (epoch: bigint, relay: LeaderRelay) => TakingObservers | undefined
-  /** What stands between clients and the leader, where something does. */
-  readonly behind?: (upstream: GlobalUpstream) => Upstream
+  /** What clients are served by: the leader, or local sessions in front of it. */
+  readonly upstreamTo?: (leader: GlobalUpstream) => Upstream
 }
 
 /**
@@ -87,7 +87,7 @@ export class Following {
     this.step({ type: 'begin', nowMs: parts.nowMs() })
     link.onPacket(
       (packet) => this.step({ type: 'packet', packet }),
-      () => this.learner.isServing && parts.pipeline.readOn(),
+      () => this.learner.isServing && parts.pipeline.resumeReading(),
     )
     try {
       return await this.ended.promise
@@ -154,14 +154,14 @@ export class Following {
   }
 
   private serve(epoch: bigint): void {
-    const { db, pipeline, serving, takeObservers, behind } = this.parts
+    const { db, pipeline, serving, takeObservers, upstreamTo } = this.parts
     const { upstream } = this
     // Clients of the leader have seen the start of the epoch: they must be able to come here.
     db.advance(epochStart(epoch))
     serving(epoch)
     this.observers = takeObservers?.(epoch, upstream)
     for (const id of db.sessions.keys()) upstream.sessionOf(id)
-    pipeline.upstream = behind?.(upstream) ?? upstream
+    pipeline.upstream = upstreamTo?.(upstream) ?? upstream
   }
 
   private deliver(delivery: Delivery): void {

@@ -276,7 +276,7 @@ export class Leading {
   ): void {
     const { from, sessionId } = request
     // What our own clients have asked for before is nobody else's.
-    proposer.settle()
+    proposer.decidePending()
     this.requesting = from
     if (request.type === 'createSession') {
       proposer.remoteCreateSession(from, sessionId, request.timeoutMs)

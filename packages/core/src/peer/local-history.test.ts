@@ -46,7 +46,7 @@ test('what a leader sends is not exact from the moment at which it is ours', asy
     committedLog: new CommittedLog(500),
     wake: () => {},
     batch: () => batch,
-    journal: () => journal,
+    journal,
   })
   await history.loadFrom(to, 0x300000000n)
   expect(db.lastZxid).toBe(0x300000000n)

@@ -23,7 +23,7 @@ type HistoryParts = Pick<
 > & {
   /** What is to be logged next. */
   readonly batch: () => LogBatch
-  readonly journal: () => Journal
+  readonly journal: Journal
 }
 
 /**
@@ -102,7 +102,7 @@ export class LocalHistory {
     loading.db.finishLoading()
     // Before it is ours: whoever waits to take a snapshot goes on the moment this is done.
     loading.db.isExact = false
-    await this.parts.journal().undisturbed(async () => {
+    await this.parts.journal.undisturbed(async () => {
       await log.close()
       this.become(loading.db)
       log.restart(zxid)
@@ -112,7 +112,7 @@ export class LocalHistory {
 
   truncate(zxid: bigint): Promise<void> {
     const { disk, recovery, log, db } = this.parts
-    return this.parts.journal().undisturbed(async () => {
+    return this.parts.journal.undisturbed(async () => {
       await log.close()
       await log.rebase(zxid)
       await truncateAfter(disk, recovery, zxid)
@@ -133,7 +133,7 @@ export class LocalHistory {
 
   /** Stores what came from the leader, and nothing from before it stays. */
   async takeSnapshot(): Promise<void> {
-    const taken = await this.parts.journal().storeAlone()
+    const taken = await this.parts.journal.storeAlone()
     // Of whatever kind the trouble is, what was sent is large: it is not asked for in a storm.
     if (taken === undefined) {
       throw new NoRoomError('the snapshot from the leader could not be stored')

@@ -223,12 +223,15 @@ test('a leader without local sessions takes no writes of sessions it does not kn
 
 /** What the leader says to a write that another server forwards for a session. */
 async function answerTo(sessionId: bigint): Promise<number> {
-  const { proposer } = leader.peer as unknown as {
-    proposer: {
-      remoteWrite(owner: object, request: object, body: Reader): void
-      inFlight: { first: { txn: { body: { err: number } } } }
+  const { role } = leader.peer as unknown as {
+    role: {
+      proposer: {
+        remoteWrite(owner: object, request: object, body: Reader): void
+        inFlight: { first: { txn: { body: { err: number } } } }
+      }
     }
   }
+  const { proposer } = role
   const body = new Reader(new Uint8Array([0, 0, 0, 2, 0x2f, 0x78, 0xff, 0xff, 0xff, 0xff]))
   proposer.remoteWrite({}, { sessionId, xid: 1, type: 2, identities: [] }, body)
   const { err } = proposer.inFlight.first.txn.body

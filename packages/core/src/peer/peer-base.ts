@@ -1,6 +1,7 @@
 import type { Txn, TxnHeader } from '@zabra/protocol'
 import type { Database } from '../state/database.ts'
-import { ClientPipeline, type Clock, type PipelineOptions } from '../service/client-pipeline.ts'
+import { ClientPipeline } from '../service/client-pipeline.ts'
+import type { Clock, PipelineOptions } from '../service/pipeline-options.ts'
 import type { ClientConnection, ClientLink } from '../service/connection.ts'
 import type { ProposerOptions } from '../service/proposer.ts'
 import type { Load } from '../service/load/load.ts'
@@ -169,10 +170,8 @@ export abstract class PeerBase implements BatchSource {
   tick(): void {
     this.stats.tick(this.clock.nowMs)
     this.load.tick(this.clock.nowMs)
-    this.pipeline.closeSilent()
-    this.pipeline.touchHeld()
+    this.pipeline.tick()
     this.db.watches.tick()
-    this.pipeline.lookAtDelayed()
   }
 
   // --- the log ---------------------------------------------------------------------------------

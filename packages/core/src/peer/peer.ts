@@ -1,7 +1,7 @@
 import type { SessionTracker } from '../service/sessions/tracker.ts'
 import { Proposer } from '../service/proposer.ts'
 import type { LogBatch } from '../storage/log/log-batch.ts'
-import type { Clock } from '../service/client-pipeline.ts'
+import type { Clock } from '../service/pipeline-options.ts'
 import type { Database } from '../state/database.ts'
 import type { RestoredDatabase } from '../storage/recovery/restored.ts'
 import type { Journal } from './journal.ts'

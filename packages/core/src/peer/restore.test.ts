@@ -56,7 +56,7 @@ function restoring(
 ): { outcome: string | undefined } {
   const seen: { outcome: string | undefined } = { outcome: undefined }
   server
-    .peer!.restore(restored, server.journal!)
+    .peer!.restore(restored)
     .then(() => (seen.outcome = 'restored'))
     .catch((error: Error) => (seen.outcome = error.message))
   return seen

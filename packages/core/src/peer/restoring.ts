@@ -14,11 +14,13 @@ const overtaken = 'another server was elected, and nothing is restored: ask that
 
 export interface RestoringParts {
   readonly history: LocalHistory
+  readonly journal: Journal
   readonly configs: MembershipState
   readonly committedLog: CommittedLog
   readonly epochs: Epochs
   readonly host: Host
-  readonly leader: () => Leading | undefined
+  /** The role of this server, if it leads. */
+  readonly leading: () => Leading | undefined
   readonly canWrite: () => boolean
   readonly stopServing: () => void
 }
@@ -48,10 +50,10 @@ export class Restoring {
     return this.replacing !== undefined
   }
 
-  async restore(restored: RestoredDatabase, journal: Journal): Promise<void> {
+  async restore(restored: RestoredDatabase): Promise<void> {
     await this.surpass(epochOf(restored.reached))
     const leader = this.establishedLeader()
-    this.replacing = this.replaceBy(restored, leader, journal)
+    this.replacing = this.replaceBy(restored, leader)
     await this.replacing.catch((error: Error) => {
       leader.end(error)
       throw error
@@ -78,7 +80,7 @@ export class Restoring {
   }
 
   private establishedLeader(): Leading {
-    const leader = this.parts.leader()
+    const leader = this.parts.leading()
     if (leader?.leader.isEstablished !== true) {
       throw new RestoreRefusal(
         'only the leader can restore: it passes the database on to the others',
@@ -99,12 +101,8 @@ export class Restoring {
     await this.leadAgain('the epochs of the database to be restored must lie behind us')
   }
 
-  private async replaceBy(
-    restored: RestoredDatabase,
-    leader: Leading,
-    journal: Journal,
-  ): Promise<void> {
-    const { history, committedLog, host } = this.parts
+  private async replaceBy(restored: RestoredDatabase, leader: Leading): Promise<void> {
+    const { history, journal, committedLog, host } = this.parts
     const { committed, committedText } = this.parts.configs
     this.parts.stopServing()
     await leader.finish()
@@ -125,7 +123,7 @@ export class Restoring {
   /** Gives up our office; resolves when it is ours again, and a quorum has what we have. */
   private async leadAgain(reason: string): Promise<void> {
     const again = (this.leadingAgain = new Deferred<void>())
-    this.parts.leader()?.end(new Error(reason))
+    this.parts.leading()?.end(new Error(reason))
     try {
       await within(this.parts.host, this.limitMs, 'being elected again', again.promise)
     } finally {

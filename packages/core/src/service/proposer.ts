@@ -25,7 +25,8 @@ import { SessionTracker, type Session } from './sessions/tracker.ts'
 import type { LogBatch } from '../storage/log/log-batch.ts'
 import type { Trace } from './trace.ts'
 import { ByteKeeper } from '../base/byte-keeper.ts'
-import type { ClientPipeline, Clock } from './client-pipeline.ts'
+import type { ClientPipeline } from './client-pipeline.ts'
+import type { Clock } from './pipeline-options.ts'
 import type { ClientConnection } from './connection.ts'
 import { digestOf } from '../state/tree/digest.ts'
 import { rememberPath } from '../state/tree/scanned-path.ts'
@@ -163,7 +164,7 @@ export class Proposer implements GlobalUpstream {
     if (confirm !== undefined) {
       this.sync = (ticket) => {
         // What its client asked for before comes before it.
-        this.settle()
+        this.decidePending()
         if (this.mayPropose?.(this.nextZxid) === false) return
         confirm(ticket)
       }
@@ -180,10 +181,10 @@ export class Proposer implements GlobalUpstream {
   write(ticket: WriteTicket, body: Reader): void {
     ticket.request = decodeWrite(ticket.type, body, this.db.tree, this.keeper)
     this.undecided.push(ticket)
-    if (this.undecided.length === undecidedMax) this.settle()
+    if (this.undecided.length === undecidedMax) this.decidePending()
   }
 
-  settle(): void {
+  decidePending(): void {
     const { undecided } = this
     for (let left = undecided.length; left > 0; left--) this.decideOne(undecided.shift()!)
     this.encodeAll()
@@ -252,7 +253,7 @@ export class Proposer implements GlobalUpstream {
     body: Reader,
   ): void {
     const { sessionId, xid, type, identities } = request
-    this.settle()
+    this.decidePending()
     const isLocal = this.sessions.get(sessionId) === undefined && this.mayBeLocal?.(sessionId)
     let txn = isLocal === true ? undefined : this.sessionProblem(sessionId, owner)
     // A follower of Apache's takes any number of them from its client.
@@ -298,7 +299,7 @@ export class Proposer implements GlobalUpstream {
     timeoutMs: number,
     owner: object,
   ): Session {
-    this.settle()
+    this.decidePending()
     const txn = createSession.prepare({ timeoutMs }, this.preparation(sessionId, []))
     assert(typeof txn !== 'number', 'a session can always be created')
     // Known from now on: writes of its client may come before it is committed.
@@ -355,7 +356,7 @@ export class Proposer implements GlobalUpstream {
   }
 
   private endSession(ticket: WriteTicket | undefined, xid: number, sessionId: bigint): void {
-    this.settle()
+    this.decidePending()
     const session = this.sessions.get(sessionId)
     if (session !== undefined) session.isClosing = true
     const txn = closeSession.prepare({ sessionId }, this.preparation(sessionId, []))
@@ -474,7 +475,7 @@ export class Proposer implements GlobalUpstream {
       this.pipeline.commit(next.ticket, next, next.txn)
       if (this.db.options.digests) this.verifyDigest(next)
     }
-    this.pipeline.readOn()
+    this.pipeline.resumeReading()
   }
 
   /** What was predicted when the transaction was made is what the tree has become. */

@@ -1,6 +1,6 @@
 import { ConnectResponse, errorCodes, type Writer } from '@zabra/protocol'
 import type { Database } from '../state/database.ts'
-import type { Clock } from './client-pipeline.ts'
+import type { Clock } from './pipeline-options.ts'
 import type { ClientConnection } from './connection.ts'
 import type { ServerStats } from './server-stats.ts'
 

@@ -16,8 +16,8 @@ export interface Upstream {
   readonly localSessions?: SessionTracker
   /** Takes the write whose body the reader stands at; a MalformedError says it cannot be read. */
   write(ticket: WriteTicket, body: Reader): void
-  /** Nothing more is read for the moment: what was taken must not wait for others any longer. */
-  settle?(): void
+  /** Nothing more is read for the moment: writes that wait to be decided together are decided. */
+  decidePending?(): void
   /** All that has come is read: clients may be answered, and read from again. */
   readonly allRead?: (() => void) | undefined
   /** The connection's session id and timeout are those wanted. */
@@ -33,4 +33,6 @@ export interface Upstream {
   touch(connection: ClientConnection): void
   /** A transaction was applied; its requester is answered right after this. */
   applied(header: TxnHeader, txn: Txn): void
+  /** Time passed: sessions that this upstream decides about may expire. */
+  tick?(): void
 }

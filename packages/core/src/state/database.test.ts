@@ -1,4 +1,4 @@
-/** The digest of the tree, as captured from Apache and as recomputed by whoever prepares. */
+/** The digest of the tree, as captured from Apache and as recomputed on the side that prepares. */
 import {
   encodeText,
   readTxnBody,
@@ -37,7 +37,7 @@ function freshDatabase(): Database {
   return db
 }
 
-test('the digest of an empty tree is the one that Apache has', () => {
+test('the digest of an empty tree equals Apache’s', () => {
   expect(freshDatabase().tree.digest.value).toBe(1371985504n)
 })
 
@@ -70,7 +70,7 @@ const createOfA = logged(
   8972839925n,
 )
 
-test('captured transactions are the bytes whose checksums the log holds', () => {
+test('captured transactions are the bytes whose checksums are in the log', () => {
   expect(sessionStart).toHaveLength(48)
   expect(adler32(sessionStart) >>> 0).toBe(0xdb920b49)
   expect(createOfA).toHaveLength(91)
@@ -89,7 +89,7 @@ test('replaying captured transactions gives the digests that Apache logged', () 
   expect([db.lastZxid, db.sessions.get(sessionId)]).toEqual([0x100000002n, 10_000])
 })
 
-test('a digest that differs is noticed', () => {
+test('a digest mismatch is reported', () => {
   const db = freshDatabase()
   const mismatches: DigestMismatch[] = []
   db.onDigestMismatch = (mismatch) => mismatches.push(mismatch)
@@ -101,7 +101,7 @@ test('a digest that differs is noticed', () => {
   ])
 })
 
-test('a digest that differs while a database is loaded is told to whoever takes it over', () => {
+test('a digest mismatch during loading is reported to the database that takes over', () => {
   const loaded = freshDatabase()
   const wrong = Uint8Array.from(createOfA)
   wrong[wrong.length - 1]! ^= 1
@@ -114,7 +114,7 @@ test('a digest that differs while a database is loaded is told to whoever takes 
   expect(mismatches).toEqual([loaded.untoldMismatch])
 })
 
-describe('a snapshot whose digest was noted while the next transaction was being applied', () => {
+describe('a snapshot whose digest was recorded while the next transaction was being applied', () => {
   const before = { zxid: 0x100000001n, expected: 1371985504n, actual: 8972839925n }
 
   function fuzzyDatabase(digest = before.expected): Database {
@@ -124,7 +124,7 @@ describe('a snapshot whose digest was noted while the next transaction was being
     return db
   }
 
-  test('agrees once that transaction is replayed', () => {
+  test('matches once that transaction is replayed', () => {
     const db = fuzzyDatabase()
     db.replay(new Reader(sessionStart))
     db.replay(new Reader(createOfA))
@@ -132,7 +132,7 @@ describe('a snapshot whose digest was noted while the next transaction was being
     expect(db.untoldMismatch).toBeUndefined()
   })
 
-  test('is told of where that transaction does not explain it', () => {
+  test('is reported if that transaction does not resolve the mismatch', () => {
     const wrong = Uint8Array.from(createOfA)
     wrong[wrong.length - 1]! ^= 1
     const db = fuzzyDatabase()
@@ -141,7 +141,7 @@ describe('a snapshot whose digest was noted while the next transaction was being
     expect(db.untoldMismatch).toEqual(before)
   })
 
-  test('is told of where there is no such transaction', () => {
+  test('is reported if there is no such transaction', () => {
     const db = fuzzyDatabase()
     db.replay(new Reader(sessionStart))
     expect(db.untoldMismatch).toBeUndefined()
@@ -149,7 +149,7 @@ describe('a snapshot whose digest was noted while the next transaction was being
     expect(db.untoldMismatch).toEqual(before)
   })
 
-  test('is told of where the log has another digest for what was before', () => {
+  test('is reported if the log has another digest for the state before', () => {
     const db = fuzzyDatabase(5n)
     db.replay(new Reader(sessionStart))
     expect(db.untoldMismatch).toEqual({ ...before, expected: 5n })
@@ -162,7 +162,7 @@ describe('a tree that was sent while it changed', () => {
     db.apply({ clientId: 1n, cxid: 1, zxid, time: 1n, type: 1 }, { type: 1, body })
   }
 
-  test('has no digest that could be compared or remembered before it is exact', () => {
+  test('has no digest to compare or log before it is exact', () => {
     const db = freshDatabase()
     const mismatches: DigestMismatch[] = []
     db.onDigestMismatch = (mismatch) => mismatches.push(mismatch)
@@ -177,7 +177,7 @@ describe('a tree that was sent while it changed', () => {
     expect(mismatches.map(({ zxid }) => zxid)).toEqual([0x100000100n])
   })
 
-  test('takes the place of another with the digests that were its own', () => {
+  test('replaces another tree, and brings its own digests', () => {
     const db = freshDatabase()
     create(db, 0x100000080n, '/undone')
     const other = freshDatabase()
@@ -187,7 +187,7 @@ describe('a tree that was sent while it changed', () => {
     expect(db).toMatchObject({ isExact: false, digestLog: [], lastZxid: 0x100000080n })
   })
 
-  test('is finished at its last transaction, though an epoch has begun since', () => {
+  test('is complete at its last transaction, although an epoch has begun since', () => {
     const db = freshDatabase()
     create(db, 0x100000001n, '/a')
     const source = db.snapshotSource()
@@ -199,13 +199,13 @@ describe('a tree that was sent while it changed', () => {
   })
 })
 
-test('the digest is remembered after every 128th transaction, not where an epoch begins', () => {
+test('the digest is logged after every 128th transaction, not at the start of an epoch', () => {
   const db = freshDatabase()
   for (const zxid of [1n, 128n, 0x100000000n, 0x100000080n]) db.advance(zxid)
   expect(db.digestLog.map(({ zxid }) => zxid)).toEqual([128n, 0x100000080n])
 })
 
-test('transactions that change nothing leave the digest alone', () => {
+test('transactions that change nothing do not change the digest', () => {
   const db = freshDatabase()
   const { value } = db.tree.digest
   const txns: Txn[] = [
@@ -253,7 +253,7 @@ function prepare(step: Step, p: Preparation): Txn | number {
   return prepareAll(changes, p)
 }
 
-/** All or nothing, as `prepareMulti`, of which a change of an ACL can be no part. */
+/** Prepares all or nothing, as `prepareMulti` does. A multi cannot contain a change of an ACL. */
 function prepareAll(changes: readonly Change[], p: Preparation): Txn | number {
   const txns: SimpleTxn[] = []
   let refusal = 0
@@ -277,7 +277,7 @@ function prepareChange([what, at, text]: Change, p: Preparation): Prepared {
   return prepareCreate(1, { path: at, data, acl: open, flags }, p)
 }
 
-test('the configuration has the time of its storing, as in Apache, and no part in the digest', () => {
+test('as in Apache, the configuration has the time of its storing and is not in the digest', () => {
   const db = freshDatabase()
   const { value } = db.tree.digest
   db.setConfig(encodeText('server.1'), 7n, 1700000000000)
@@ -286,7 +286,7 @@ test('the configuration has the time of its storing, as in Apache, and no part i
   expect(db.tree.digest.value).toBe(value)
 })
 
-test('what is prepared ahead of the tree foresees its digest, however far it is ahead', () => {
+test('the projection predicts the digest of the tree, however far it is ahead', () => {
   const steps = fc.array(fc.tuple(anyStep, fc.integer({ min: 0, max: 3 })), { maxLength: 50 })
   fc.assert(
     fc.property(steps, (all) => {

@@ -26,62 +26,71 @@ export interface DatabaseOptions {
   readonly touchMemory?: TouchMemory | undefined
 }
 
-/** The digest that a transaction or a snapshot says the tree must have. */
+/**
+ * A difference between the digest of the tree and the one that a transaction or snapshot contains.
+ */
 export interface DigestMismatch {
   readonly zxid: bigint
   readonly expected: bigint
   readonly actual: bigint
 }
 
-/** The digest of the tree after a transaction: what servers that differ are found by. */
+/**
+ * The digest of the tree after a transaction. Operators compare these to find servers that differ.
+ */
 export interface LoggedDigest {
   readonly zxid: bigint
   readonly digest: bigint
 }
 
 const loggedDigestsMax = 1024
-/** Every so many transactions the digest is remembered. */
+/** The database logs its digest once per this many transactions. */
 const digestEvery = 128
 
 /**
- * What every replica holds equally: tree, ACLs and sessions, changed only by `apply`; and what
- * belongs to this server alone but changes with them: watches and quota usage.
+ * The replicated state: tree, ACLs and sessions, which only `apply` changes. It also has the state
+ * of this server that changes with them: watches and quota usage.
  */
 export class Database {
   tree: Tree
   acls = new AclTable()
   quotas: Quotas
   readonly watches: Watches
-  /** Global sessions and the timeout negotiated at their creation. */
+  /** The negotiated timeout of each global session. */
   sessions = new Map<bigint, number>()
   readonly options: DatabaseOptions
-  /** The last transaction applied, with all its effects. */
+  /** The zxid of the last transaction that is applied completely. */
   lastZxid = 0n
-  /** Its halves, for replies that should not make a bigint. */
+  /** The upper and lower half of `lastZxid`, for replies that should not create a bigint. */
   lastZxidHigh = 0
   lastZxidLow = 0
   /** Oldest first. */
   readonly digestLog: LoggedDigest[] = []
   /** Called for each change above a soft limit. */
   onQuotaExceeded: ((excess: QuotaExcess) => void) | undefined
-  /** Called when the tree is not what the one who made a transaction or snapshot had. */
+  /**
+   * Called when the tree differs from the tree of the server that made a transaction or snapshot.
+   */
   onDigestMismatch: ((mismatch: DigestMismatch) => void) | undefined
-  /** The first one that nobody was told of, because the database was still being loaded. */
+  /** The first mismatch found while loading, before anyone could be notified. */
   untoldMismatch: DigestMismatch | undefined
-  /** Quotas are counted once everything is loaded, not for each replayed transaction. */
+  /** While true, quotas are not counted per transaction; `finishLoading` counts them once. */
   isLoading = false
   /**
-   * False while the tree may contain parts of what is yet to be applied, because its leader sent
-   * it while it changed: until then its digest is like nobody's.
+   * False while the tree may contain effects of transactions that are not applied yet, because the
+   * leader changed the tree while sending it. Its digest means nothing until then.
    */
   isExact = true
-  /** What the configuration was before the last change of it was applied, as far as that is known. */
+  /** The configuration before its last change was applied, if known. */
   configBefore: Uint8Array | undefined
-  /** Digests are comparable only once replay has passed what a fuzzy snapshot may contain. */
+  /**
+   * Digests are comparable only after replay has passed everything that a fuzzy snapshot may
+   * contain.
+   */
   private fuzzyUntil: { zxid: bigint; digest: bigint } | undefined
-  /** A mismatch where a fuzzy snapshot ends, which the next transaction may yet explain. */
+  /** A mismatch at the end of a fuzzy snapshot, which the next transaction may still resolve. */
   private doubt: DigestMismatch | undefined
-  /** The last transaction: the start of an epoch, which `lastZxid` may be, is none. */
+  /** The zxid of the last transaction. `lastZxid` may be the start of an epoch, which is none. */
   lastTxnZxid = 0n
 
   constructor(options: DatabaseOptions) {
@@ -96,7 +105,7 @@ export class Database {
     this.quotas.onExceeded = (excess) => this.onQuotaExceeded?.(excess)
   }
 
-  /** The nodes that are always there. */
+  /** Creates the nodes that always exist. */
   createSystemNodes(): void {
     for (const path of ['/zookeeper', '/zookeeper/quota']) {
       if (this.tree.find(path) === noNode) this.createInitial(path, openAclId)
@@ -116,7 +125,10 @@ export class Database {
     return this.tree.insert(path, parent, { data: none, aclId, owner: 0n, zxid: 0n, time: 0n })
   }
 
-  /** Becomes what another one is, which is not used any more. Nobody may be watching. */
+  /**
+   * Takes over the content of another database, which must not be used afterwards. This one must
+   * have no watches.
+   */
   adopt(other: Database): void {
     assert(this.watches.count === 0, 'a database is replaced only while no client is connected')
     this.tree = other.tree
@@ -125,7 +137,7 @@ export class Database {
     this.listenToQuotas()
     this.sessions = other.sessions
     this.isExact = other.isExact
-    // What was applied before may be undone by this: then there never was such a digest.
+    // This may undo transactions that were applied, and with them their digests.
     this.digestLog.splice(0, Infinity, ...other.digestLog)
     this.lastZxid = other.lastZxid
     this.lastZxidHigh = other.lastZxidHigh
@@ -135,16 +147,16 @@ export class Database {
     if (other.untoldMismatch !== undefined) this.onDigestMismatch?.(other.untoldMismatch)
   }
 
-  /** The ensemble's configuration, as clients read it; each server keeps it for itself. */
+  /** Sets the configuration that clients read. Each server stores it locally. */
   setConfig(text: Uint8Array, version: bigint, wallMs: number): void {
     const id = this.tree.find(configPath)
-    assert(id !== noNode, 'the configuration has its node')
+    assert(id !== noNode, 'the configuration node exists')
     const before = this.tree.dataLength(id)
     this.tree.setData(id, configPath, text, { zxid: version, time: BigInt(wallMs), version: -1 })
     if (!this.isLoading) this.quotas.dataChanged(configPath, text.length - before)
   }
 
-  /** What clients read of it: also what the log holds and nobody has committed yet. */
+  /** The configuration that clients read, which may be logged and not committed yet. */
   get configText(): Uint8Array | null {
     const id = this.tree.find(configPath)
     return id === noNode ? null : this.tree.data(id)
@@ -154,14 +166,17 @@ export class Database {
     return this.acls.get(this.tree.aclId(id))
   }
 
-  /** Applies a transaction: total, deterministic, without I/O. Answers with its error or 0. */
+  /** Applies a transaction: total, deterministic, without I/O. Returns its error code or 0. */
   apply(header: TxnHeader, txn: Txn): number {
     const error = applyTxn(this, header, txn)
     this.advance(header.zxid)
     return error
   }
 
-  /** Only after a transaction is applied whole: a snapshot's name is never ahead of its content. */
+  /**
+   * Called only after a transaction is applied completely, so the name of a snapshot is never ahead
+   * of its content.
+   */
   advance(zxid: bigint): void {
     if (zxid <= this.lastZxid) return
     this.lastZxid = zxid
@@ -179,7 +194,7 @@ export class Database {
     if (this.digestLog.length > loggedDigestsMax) this.digestLog.shift()
   }
 
-  /** Compares the tree with what a transaction says it must be after it. */
+  /** Compares the digest of the tree with the digest that the transaction requires. */
   checkDigest(zxid: bigint, expected: bigint): void {
     if (!this.options.digests || !this.isExact) return
     const wanted = BigInt.asUintN(64, expected)
@@ -188,9 +203,9 @@ export class Database {
       if (zxid < fuzzyUntil.zxid) return
       this.fuzzyUntil = undefined
       if (zxid === fuzzyUntil.zxid) {
-        // Apache ZooKeeper notes the digest while another thread may have half applied the next
-        // transaction, of which the nodes then already tell: only once that is replayed as well
-        // do they have to agree.
+        // Apache ZooKeeper records the digest while another thread may have applied a part of the
+        // next transaction, so the nodes already show some of its effects. The digests must agree
+        // only after that transaction is replayed as well.
         if (fuzzyUntil.digest === wanted) this.doubt = this.mismatch(zxid, wanted)
         else this.tell(this.mismatch(zxid, fuzzyUntil.digest) ?? this.mismatch(zxid, wanted))
         return
@@ -218,7 +233,7 @@ export class Database {
   replay(reader: Reader): void {
     const header = TxnHeader.read(reader)
     if (header.type === checkType) {
-      // A check outside a multi, which some releases log and then cannot read: it changes nothing.
+      // Some releases log a check outside a multi and then cannot read it. It changes nothing.
       this.advance(header.zxid)
       return
     }
@@ -251,7 +266,7 @@ export class Database {
     if (version === 2 && zxid > 0n) this.fuzzyUntil = { zxid, digest }
   }
 
-  /** After snapshot and log: what is derived from them. */
+  /** Computes derived state after snapshot and log are loaded. */
   finishLoading(): void {
     this.isLoading = false
     this.listenToQuotas()
@@ -263,7 +278,7 @@ export class Database {
     this.doubt = undefined
   }
 
-  /** What a snapshot is written from while transactions go on being applied. */
+  /** The content for a snapshot. Transactions may be applied while it is written. */
   snapshotSource(): SnapshotSource {
     const cursor = this.tree.cursor()
     const zxid = this.lastZxid
@@ -273,7 +288,7 @@ export class Database {
       acls: () => this.acls.entries(),
       writeNodes: (writer, bytesMax) => cursor.writeNodes(writer, bytesMax),
       finish: () => ({
-        // The logs must reach as far, and no log ever holds the start of an epoch.
+        // A snapshot must not be newer than the logs, and no log contains the start of an epoch.
         zxid: this.lastTxnZxid > zxid ? this.lastTxnZxid : zxid,
         digest: this.options.digests ? this.tree.digest.value : undefined,
       }),

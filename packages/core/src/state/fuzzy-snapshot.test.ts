@@ -1,6 +1,6 @@
 /**
- * A snapshot that is written while transactions go on holds a bit of each state since its name. With
- * the log from there on it must lead to the one true state, in everything that a server holds.
+ * A snapshot that is written while transactions are applied contains parts of every state since its
+ * name. Replaying the log from there must lead to the one true state, in everything a server holds.
  */
 import { decodeText } from '@zabra/protocol'
 import fc from 'fast-check'
@@ -34,7 +34,7 @@ async function restore(file: Uint8Array, zxid: bigint, log: World['log']): Promi
   return loading.db
 }
 
-/** Everything that a database holds, in a form that can be compared. */
+/** The whole content of a database, in a comparable form. */
 function contentOf(db: Database): unknown {
   const { tree, acls } = db
   const nodes: Record<string, unknown> = {}
@@ -74,7 +74,7 @@ const steps = fc.array(anyStep, { maxLength: 120, size: 'max' })
 test.each([
   ['Apache', apacheSnapshot, true],
   ['zabra', zabraSnapshot, true],
-  // Apache's snapshots do not lead back to the truth where the end of a session lists no paths.
+  // Apache's snapshots do not lead to the true state if the end of a session lists no paths.
   ['zabra, which logs no paths,', zabraSnapshot, false],
 ] as const)(
   'whatever happens while %s writes a snapshot, the log from its start on gives it all back',
@@ -103,7 +103,7 @@ test.each([
   },
 )
 
-test('a node that was deleted, made again and given a child is found in a snapshot from before', async () => {
+test('a node that was deleted, created again and given a child is found with an earlier snapshot', async () => {
   const world = new World()
   const create = (path: string): void =>
     world.do({
@@ -118,7 +118,7 @@ test('a node that was deleted, made again and given a child is found in a snapsh
   create('/a/b')
   const { lastZxid } = world.db
   const pieces = apacheSnapshot(world.db)
-  // Up to the sessions, to the ACLs, to the root, and to /a, which knows of its child.
+  // Advances past the sessions, the ACLs, the root, and /a, which counts its child.
   for (let i = 0; i < 4; i++) pieces.next()
   remove('/a/b')
   create('/a/b')

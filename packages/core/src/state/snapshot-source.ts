@@ -1,18 +1,18 @@
 import type { Acl, Writer } from '@zabra/protocol'
 
-/** The database as a snapshot is taken of it, while it goes on changing. */
+/** The content of a snapshot, read from a database that keeps changing. */
 export interface SnapshotSource {
-  /** Last transaction fully applied when the snapshot starts: its name. */
+  /** The last transaction that is fully applied when the snapshot starts: names the snapshot. */
   readonly zxid: bigint
   sessions(): Iterable<readonly [id: bigint, timeoutMs: number]>
   acls(): Iterable<readonly [id: bigint, acl: readonly Acl[]]>
   /**
-   * Appends whole nodes (path, data, ACL id, StatPersisted) until about `bytesMax` more are
-   * written; false when there are no more.
+   * Appends whole nodes (path, data, ACL id, StatPersisted) until about `bytesMax` more bytes are
+   * written; returns false after the last node.
    */
   writeNodes(writer: Writer, bytesMax: number): boolean
-  /** Asked when the last node is written; no digest when there are none. */
+  /** Called after the last node; `digest` is undefined if digests are turned off. */
   finish(): { zxid: bigint; digest: bigint | undefined }
-  /** Called always, also on failure. */
+  /** Always called, also after a failure. */
   release(): void
 }

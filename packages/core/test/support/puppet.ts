@@ -10,7 +10,8 @@ import {
   type Txn,
 } from '@zabra/protocol'
 import { Database } from '../../src/state/database.ts'
-import { ClientPipeline, type Clock } from '../../src/service/client-pipeline.ts'
+import { ClientPipeline } from '../../src/service/client-pipeline.ts'
+import type { Clock } from '../../src/service/pipeline-options.ts'
 import { Proposer } from '../../src/service/proposer.ts'
 import type { Host } from '../../src/ports.ts'
 import { apachePasswords } from '../../src/service/sessions/password.ts'

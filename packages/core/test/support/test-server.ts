@@ -1,6 +1,6 @@
 import { EnsemblePeer } from '../../src/peer/ensemble-peer.ts'
 import { recordInto } from '../../src/peer/local-history.ts'
-import { Journal } from '../../src/peer/journal.ts'
+import { Journal, type BatchSource } from '../../src/peer/journal.ts'
 import type { Host } from '../../src/ports.ts'
 import { loadDatabase } from '../../src/storage/recovery/load.ts'
 import { MemoryDisk } from '../../src/storage/disk/memory-disk.ts'
@@ -23,7 +23,6 @@ export class TestServer {
   readonly id: ServerId
   disk = new MemoryDisk({ forgetful: true })
   peer: EnsemblePeer | undefined
-  journal: Journal | undefined
   epochs: Epochs | undefined
   readonly events: ZabEvent[] = []
   readonly failures: Error[] = []
@@ -94,6 +93,10 @@ export class TestServer {
     const epochs = (this.epochs = await Epochs.load(disk, directory, db.lastZxid))
     const network = (this.network = world.networkFor(id))
     const membership = this.config
+    const turn = (work: () => void): void => {
+      peer.setTime(world.nowMs, world.nowMs)
+      work()
+    }
     const peer = new EnsemblePeer(
       {
         db,
@@ -102,6 +105,7 @@ export class TestServer {
         recovery: directories,
         disk,
         log,
+        journal: (source) => this.journalOf({ source, log, turn }, failed),
         epochs,
         committedLog,
         host: hostOf(world),
@@ -119,7 +123,7 @@ export class TestServer {
             if (event.type === 'digestMismatch') this.failures.push(new Error('digests differ'))
           },
         },
-        wake: () => world.post(() => peer.hasBatch && journal.batchReady()),
+        wake: () => world.post(() => peer.hasBatch && peer.journal.batchReady()),
       },
       {
         self: id,
@@ -141,18 +145,21 @@ export class TestServer {
       },
       { nowMs: world.nowMs, wallMs: world.nowMs },
     )
-    const journal = new Journal(
-      {
-        source: peer,
-        log,
-        disk,
-        host: hostOf(world),
-        trace: () => {},
-        turn: (work) => {
-          peer.setTime(world.nowMs, world.nowMs)
-          work()
-        },
-      },
+    network.peer = this.peer = peer
+    this.running = peer.run().catch(failed)
+  }
+
+  get journal(): Journal | undefined {
+    return this.peer?.journal
+  }
+
+  private journalOf(
+    parts: { source: BatchSource; log: TxnLog; turn: (work: () => void) => void },
+    failed: (error: Error) => void,
+  ): Journal {
+    const { world, disk } = this
+    return new Journal(
+      { ...parts, disk, host: hostOf(world), trace: () => {} },
       {
         ...directories,
         snapCount: 100_000,
@@ -167,9 +174,6 @@ export class TestServer {
       },
       failed,
     )
-    peer.journal = this.journal = journal
-    network.peer = this.peer = peer
-    this.running = peer.run().catch(failed)
   }
 
   tick(): void {

@@ -16,32 +16,19 @@ import { limited, orAborted, underAll } from '../waiting/limits.ts'
 import { checkedOptions } from '../turns/turn.ts'
 import { lockLine, TurnLock } from '../turns/turn-lock.ts'
 import { persist, readNode } from '../nodes/node.ts'
-import { numberOf, Outbox } from './outbox.ts'
+import { Outbox } from './outbox.ts'
+import { curatorItem } from './curator-items.ts'
+import { parseName, type ItemName, type Order } from './item-names.ts'
 import { ensureParent } from '../nodes/parents.ts'
 import { QueueItem, type Taking } from './queue-item.ts'
 import { compareSequence, sequenceMax } from '../nodes/sequence.ts'
 import { Serial } from '../waiting/serial.ts'
 import { Witness } from '../nodes/witness.ts'
 
-export type Order = 'inOrder' | 'byPriority' | 'byTime'
-
-interface ItemName {
-  readonly name: string
-  /**
-   * The sort key: items with smaller numbers are delivered first. In a delay queue, the time when
-   * the item is due.
-   */
-  readonly priority: number
-  /** The id given by the producer, in an id queue. */
-  readonly id: string | undefined
-  readonly sequence: number
-  /** The index within the transaction that created it, if sequence numbers were used up. */
-  readonly place: number | undefined
-}
-
 /**
  * Items and their consumers, in the layout of kazoo's LockingQueue: `entries` has the items,
- * `taken` an ephemeral node of the same name for each item that somebody works on.
+ * `taken` an ephemeral node of the same name for each item that somebody works on. Curator's queues
+ * do the same in two folders that they are given, with other names of items.
  */
 export class ItemStore<T> {
   private readonly client: Client
@@ -77,7 +64,7 @@ export class ItemStore<T> {
     this.entries = joinPath(path, 'entries')
     this.taken = joinPath(path, 'taken')
     this.order = order
-    this.codec = codec
+    this.codec = order === 'byTime' || order === 'byId' ? curatorItem(codec) : codec
     this.lostOn = policyOf(options)
     this.id = makeGuid(() => client.host.random())
     this.clients = joinPath(path, 'clients')
@@ -90,15 +77,14 @@ export class ItemStore<T> {
     this.claims = new Witness(client, this.clients)
   }
 
-  /** `mark` precedes the number in the name: see `priorityMark` and similar functions. */
+  /** A number is appended to the name: see `item-names.ts`. */
   put(
     value: T,
-    mark: string,
+    name: string,
     options: CallOptions & { readonly ephemeral?: boolean | undefined },
   ): Promise<void> {
     const post = async (signal: AbortSignal): Promise<void> => {
       const data = this.codec.encode(value)
-      const name = `entry-${mark}`
       const { ephemeral = false } = options
       await orAborted(this.outbox.post({ name, data, ephemeral, signal }), signal)
     }
@@ -155,7 +141,7 @@ export class ItemStore<T> {
   /** Waits until there may be an item that nobody works on. */
   private async untilChanged(signal: AbortSignal): Promise<void> {
     const [entries, taken] = await this.listBoth(signal)
-    const free = freeAmong(entries, taken)
+    const free = this.freeAmong(entries, taken)
     if (this.dueAmong(free).length > 0) return
     const wait = (folder: string, before: readonly string[], either: AbortSignal) =>
       childrenAndWait(this.client, folder, either, (now) => isSame(now, before))
@@ -169,6 +155,19 @@ export class ItemStore<T> {
       const isTemporary = error instanceof ConnectionLossError || isRefusal(error, 'noNode')
       if (!isTemporary) throw error
     }
+  }
+
+  /** An item never comes before one that was listed earlier. */
+  private get isInOrder(): boolean {
+    return this.order === 'inOrder' || this.order === 'byId'
+  }
+
+  /** The entries that nobody works on, unordered. */
+  private freeAmong(entries: readonly string[], taken: readonly string[]): ItemName[] {
+    const isTaken = new Set(taken)
+    return entries
+      .filter((name) => !isTaken.has(name))
+      .flatMap((name) => parseName(name, this.order) ?? [])
   }
 
   private dueAmong(items: readonly ItemName[]): readonly ItemName[] {
@@ -193,7 +192,7 @@ export class ItemStore<T> {
   remove(id: string, options: CallOptions): Promise<number> {
     const act = async (signal: AbortSignal): Promise<number> => {
       const [entries, taken] = await this.listBoth(signal)
-      const own = freeAmong(entries, taken).filter((item) => item.id === id)
+      const own = this.freeAmong(entries, taken).filter((item) => item.id === id)
       let removed = 0
       for (const { name } of own) {
         signal.throwIfAborted()
@@ -210,24 +209,24 @@ export class ItemStore<T> {
   /** Whether an item with this id exists, even if somebody works on it. */
   async has(id: string, options: CallOptions): Promise<boolean> {
     const names = await limited(this.client, options, (signal) => this.list(this.entries, signal))
-    return names.some((name) => parse(name)?.id === id)
+    return names.some((name) => parseName(name, this.order)?.id === id)
   }
 
   // --- taking ----------------------------------------------------------------------------------
 
   /** Takes the first item that nobody works on. */
   private async takeFirst(signal: AbortSignal): Promise<QueueItem<T> | undefined> {
-    if (this.order === 'inOrder') {
+    if (this.isInOrder) {
       const item = await this.takeOneOf(this.candidates, signal)
       if (item !== undefined) return item
     }
     for (;;) {
       const [entries, taken] = await this.listBoth(signal)
-      const free = this.dueAmong(freeAmong(entries, taken))
+      const free = this.dueAmong(this.freeAmong(entries, taken))
       if (free.length === 0) return undefined
       const candidates = await this.sorted(free, signal)
       // The listing stays valid for later, unless something may come before it.
-      if (this.order === 'inOrder') this.candidates = candidates
+      if (this.isInOrder) this.candidates = candidates
       const item = await this.takeOneOf(candidates, signal)
       if (item !== undefined) return item
     }
@@ -383,46 +382,6 @@ export class ItemStore<T> {
       found.filter(({ item }) => hasTellingNumber(item) || item.place !== undefined),
     )
     return byName(found)
-  }
-}
-
-/** In the middle, as in kazoo. */
-const plainPriority = 100
-
-/** The part of an item's name with its priority, as kazoo writes it. */
-export function priorityMark(priority = plainPriority): string {
-  return `${String(priority).padStart(3, '0')}-`
-}
-
-/**
- * An item that is due at a time, in milliseconds since 1970: 15 digits are enough for 30,000 years.
- */
-export function dueMark(dueMs: number): string {
-  return `@${String(Math.ceil(dueMs)).padStart(15, '0')}-`
-}
-
-/** An item that is found by an id. */
-export function idMark(id: string): string {
-  return `${priorityMark()}~${encodeURIComponent(id).replaceAll('~', '%7E')}~`
-}
-
-/** The entries that nobody works on, unordered. */
-function freeAmong(entries: readonly string[], taken: readonly string[]): ItemName[] {
-  const isTaken = new Set(taken)
-  return entries.filter((name) => !isTaken.has(name)).flatMap((name) => parse(name) ?? [])
-}
-
-function parse(name: string): ItemName | undefined {
-  const match = /^entry-(?:(\d{3})|@(\d{15}))-(?:~([^~]*)~)?(.*)$/.exec(name)
-  if (match === null) return undefined
-  const [, priority, dueMs, id, rest = ''] = match
-  const number = numberOf(rest)
-  if (number === undefined) return undefined
-  return {
-    name,
-    priority: Number(priority ?? dueMs),
-    id: id === undefined ? undefined : decodeURIComponent(id),
-    ...number,
   }
 }
 

@@ -39,14 +39,16 @@ export class AdminServer {
     const { view, logger, security, api } = this
     const { admin, metrics } = view.config
     const { idleTimeoutMs } = admin
+    const onTooMany = (): void => void view.peer.stats.limitsReached.http_connections++
+    const common = { idleTimeoutMs, security, onTooMany }
     if (admin.enabled) {
       const { address: host, port } = admin
-      const options = { name: 'admin', host, port, idleTimeoutMs, security }
+      const options = { name: 'admin', host, port, ...common }
       this.adminPort = await listenHttp(adminHandler(view, api), options, logger)
       if (this.adminPort === undefined) api?.stop()
     }
     if (metrics.enabled) {
-      const options = { name: 'metrics', ...metrics, idleTimeoutMs, security }
+      const options = { name: 'metrics', ...metrics, ...common }
       this.metricsPort = await listenHttp(metricsHandler(view), options, logger)
     }
   }
@@ -122,7 +124,7 @@ interface Page {
 }
 type MakePage = () => Page | Promise<Page>
 
-/** Endpoints that are no ZooKeeper commands: for orchestrators and for Prometheus. */
+/** Endpoints that are not ZooKeeper commands: for orchestrators and for Prometheus. */
 function pagesOf(view: ServerView): ReadonlyMap<string, MakePage> {
   return new Map<string, MakePage>([
     ['/livez', () => ({ status: 200, text: 'ok\n' })],

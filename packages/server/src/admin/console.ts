@@ -3,8 +3,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { refuseMethod, sendText } from '../http/http-server.ts'
 
 /**
- * Nothing from elsewhere, and no code or style but that of files. The page may ask the other
- * members, too: it goes to them when this server is gone.
+ * Allows nothing from other origins, and code and styles from files only. The page may connect to
+ * the other members, because it switches to one of them when this server is down.
  */
 const policyOf = (members: readonly string[]): string =>
   [
@@ -22,7 +22,7 @@ export function isOfConsole(pathname: string): boolean {
   return pathname === '/' || pathname.startsWith('/assets/')
 }
 
-/** Answers with a file of the console. The files are loaded at the first request. */
+/** Sends a file of the console. The files are loaded at the first request. */
 export async function serveConsole(
   pathname: string,
   request: IncomingMessage,

@@ -547,6 +547,22 @@ describe('events', () => {
     expect(text).not.toContain('hidden')
   })
 
+  test('have a limit for one caller', async () => {
+    const url = `${server.adminAddress}/api/v1/events?path=/`
+    const gone = new AbortController()
+    const open = (): Promise<Response> => fetch(url, { signal: gone.signal })
+    const streams = await Promise.all(Array.from({ length: 64 }, open))
+    expect(streams.every(({ status }) => status === 200)).toBe(true)
+    const { status, body } = await call('GET', '/events?path=/')
+    expect([status, body.error?.code]).toEqual([503, 'tooManyStreams'])
+    expect(server.peer.stats.limitsReached.event_streams).toBe(1)
+    gone.abort()
+    await until(() => server.peer.db.watches.count === 0)
+    const another = new AbortController()
+    expect((await fetch(url, { signal: another.signal })).status).toBe(200)
+    another.abort()
+  })
+
   test('remove their watch when nobody needs it any more', async () => {
     const gone = new AbortController()
     const response = await fetch(`${server.adminAddress}/api/v1/events?path=/`, {

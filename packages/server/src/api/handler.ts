@@ -17,6 +17,7 @@ import { Query, readBody, streamed, type Call, type Route, type Services } from 
 import { routes } from './routes/index.ts'
 import { problemOf } from './schema.ts'
 import { hex } from './shapes.ts'
+import { StreamLimits } from './stream.ts'
 import { Surveyor } from './survey.ts'
 
 const jsonType = 'application/json'
@@ -43,6 +44,7 @@ export class ApiHandler {
       desk: new HistoryDesk(view),
       live: new LiveChanges(view),
       surveyor: new Surveyor(view),
+      streams: new StreamLimits(() => view.peer.stats.limitsReached.event_streams++),
     }
     this.browsers = new BrowserGuard(view.config)
     this.origins = new MemberOrigins(view)
@@ -54,13 +56,13 @@ export class ApiHandler {
     }
   }
 
-  /** Where pages of this server may go besides: the APIs of the other members. */
+  /** Other origins that pages of this server may connect to: the APIs of the other members. */
   async originsOfMembers({ socket }: IncomingMessage): Promise<readonly string[]> {
     const scheme = 'encrypted' in socket && socket.encrypted === true ? 'https' : 'http'
     return (await this.origins.hosts()).map((host) => `${scheme}://${host}`)
   }
 
-  /** Whether a page that is not ours is the console of another member. */
+  /** Whether a page of a foreign origin is the console of another member. */
   private async isOfMember(request: IncomingMessage): Promise<boolean> {
     const { origin } = request.headers
     if (origin === undefined || this.browsers.refuseHost(request) !== undefined) return false
@@ -133,7 +135,7 @@ export class ApiHandler {
     this.noteApplied(response)
     const isAnonymous = (request.headers.authorization ?? '').trim() === ''
     if (isAnonymous && !includes(services.clients.anonymous, needed)) throw denied(true)
-    // Callers with permission in any case need not wait for the rest of the body.
+    // Read only now: an anonymous caller without the role is refused before its body is read.
     const body =
       route.method === 'GET'
         ? { body: undefined, bytes: undefined }
@@ -214,7 +216,7 @@ export class ApiHandler {
   }
 }
 
-/** What the console of another member needs, as browsers ask for it. */
+/** The CORS headers that let the console of another member use this API. */
 function allowOrigin(request: IncomingMessage, response: ServerResponse): void {
   response.setHeader('Access-Control-Allow-Origin', request.headers.origin ?? '')
   response.setHeader('Vary', 'Origin')

@@ -1,4 +1,4 @@
-/** What the API tells of load, locks, sessions, quotas and the ensemble. */
+/** The routes of the API about load, locks, sessions, quotas and the ensemble. */
 import { createFlags } from '@zabra/protocol'
 import { beforeAll, afterAll, describe, expect, onTestFinished, test } from 'vitest'
 import { DescribedApi } from '../../test/support/described-api.ts'
@@ -26,7 +26,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.stop())
 
-/** What a look at every znode found is kept for a while: this server has not looked yet. */
+/** Results of a survey of all znodes are cached for a while; a new server has no cached results. */
 async function startAnew(): Promise<void> {
   await server.stop()
   server = await startServer({ config: withApi })
@@ -173,6 +173,9 @@ test('a session is told with its ephemerals and watches', async () => {
       { path: '/', kinds: 'children' },
     ],
     watchesTotal: 2,
+    isLocal: false,
+    isOfApi: false,
+    connection: { address: '127.0.0.1', watches: 2 },
   })
   expect((await api.get('/sessions/detail', { id: '0x1' })).status).toBe(404)
 })

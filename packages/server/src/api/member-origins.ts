@@ -2,16 +2,16 @@ import type { ServerView } from '../view/server-view.ts'
 import { adminHostsOf } from './members.ts'
 
 const keptMsMax = 15_000
-/** A page is not kept waiting for servers that do not answer. */
+/** How long a page waits for members that do not answer. */
 const patienceMs = 400
 
 /**
- * Where the admin ports of the other members are: their consoles may use this API, and the console
- * of this server goes to them when this server is gone.
+ * The admin ports of the other members. Their consoles may use this API, and the console of this
+ * server switches to them when this server is down.
  */
 export class MemberOrigins {
   private readonly view: ServerView
-  /** `host:port`, by member: who does not answer now is where he was. */
+  /** `host:port` by member; of a member that does not answer, the last known one. */
   private readonly known = new Map<string, string>()
   private looking: Promise<void> | undefined
   private lookedMs = -Infinity
@@ -34,7 +34,7 @@ export class MemberOrigins {
     return this.has(host)
   }
 
-  /** `host:port` of each that is known. */
+  /** The known `host:port` of each member. */
   async hosts(): Promise<readonly string[]> {
     if (this.view.ensemble === undefined) return []
     const looked = this.look()
@@ -60,7 +60,7 @@ export class MemberOrigins {
   }
 }
 
-/** A page that was opened by this name is on this machine. */
+/** Replaces localhost in an origin: a page opened under that name is on this machine. */
 function withAddress(origin: string): string {
   return origin.replace(/^(https?:\/\/)localhost(?=:|$)/, '$1127.0.0.1')
 }

@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { freePorts } from '../../test/support/free-ports.ts'
 import { startServer } from '../embedded.ts'
 import { hex } from './shapes.ts'
-import { lookAt } from './members.ts'
+import { lookAt, members } from './members.ts'
 
 const specOf = (port: number | undefined) => ({
   addresses: [{ host: '127.0.0.1', quorumPort: 1, electionPort: 2 }],
@@ -19,6 +19,9 @@ test('the state of a server comes from the four-letter words on its client port'
   expect(numbers).toMatchObject({ role: 'standalone', outstanding: 0, meanLatencyMs: 0 })
   expect(hex(numbers.zxid!)).toBe(hex(server.peer.lastZxid))
   expect(numbers.syncMs).toBeTypeOf('number')
+  expect(numbers.connections).toBe(0)
+  const { members: own } = await members(server)
+  expect(own[0]).toMatchObject({ znodes: numbers.znodes, dataBytes: numbers.dataBytes })
 })
 
 test('a server that does not answer is unreachable, one without a port is unknown', async () => {

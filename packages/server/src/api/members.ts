@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 import { everyAddress, type ServerSpec } from '@zabra/core'
-import { serverState, uptimeMs } from '../view/server-state.ts'
+import { nodeCount, serverState, uptimeMs } from '../view/server-state.ts'
 import { versionText } from '../view/version.ts'
 import type { ServerView } from '../view/server-view.ts'
 import { array, boolean, choice, integer, nullable, number, object, text } from './schema.ts'
@@ -56,7 +56,7 @@ type State = 'serving' | 'notServing' | 'unreachable' | 'unknown'
 interface Looked {
   readonly state: State
   readonly numbers: Numbers
-  /** The port of its console; undefined where it did not say. */
+  /** The port of its console; undefined if it did not report one. */
   readonly adminPort?: number | undefined
 }
 
@@ -76,7 +76,7 @@ const nothing: Numbers = {
   version: null,
 }
 
-/** All servers, this one by its own numbers, the others by their words on the client port. */
+/** All servers: this one by its own numbers, the others by their four-letter words. */
 export async function members(view: ServerView): Promise<EnsembleJson> {
   const { ensemble } = view
   if (ensemble === undefined) {
@@ -122,7 +122,7 @@ interface EnsembleJson {
 
 export type MemberJson = ReturnType<typeof memberJson>
 
-/** Host and port of the consoles of the other members, by their ids. */
+/** Host and port of the consoles of the other members, by server id. */
 export async function adminHostsOf(view: ServerView): Promise<Map<string, string>> {
   const all = await members(view)
   const others = all.members.filter(({ isSelf }) => !isSelf)
@@ -151,7 +151,7 @@ function memberJson(
     ...numbers,
     zxid: zxid === null ? null : hex(zxid),
     epoch: zxid === null ? null : Number(epochOf(zxid)),
-    // Transactions applied while the others were asked do not count as lag.
+    // Transactions applied while the others were being asked do not count as lag.
     lag: isSameEpoch ? Math.max(0, Number(leaderZxid! - zxid)) : null,
     admin: adminHost(view, spec, isSelf, adminPort),
   }
@@ -159,7 +159,9 @@ function memberJson(
 
 const epochOf = (zxid: bigint): bigint => BigInt.asUintN(64, zxid) >> epochBits
 
-/** A member that does not say where its console is has it, most likely, on the port of ours. */
+/**
+ * The address of a member's console. If the member does not report it, its port is probably ours.
+ */
 function adminHost(
   view: ServerView,
   spec: ServerSpec,
@@ -188,8 +190,9 @@ async function ownNumbers(view: ServerView): Promise<Looked> {
       meanLatencyMs: rounded(latency.mean),
       maxLatencyMs: latency.max,
       syncMs: rounded(disk.syncMs.mean),
-      znodes: peer.db.tree.size,
-      dataBytes: peer.db.tree.dataBytes,
+      znodes: nodeCount(view),
+      // As mntr counts them: with the path of the root.
+      dataBytes: peer.db.tree.dataBytes + 1,
       diskBytes: sizes === undefined ? null : sizes.data + (data === log ? 0 : sizes.log),
       watches: peer.db.watches.count,
       uptimeMs: uptimeMs(view),
@@ -203,21 +206,23 @@ function hostOf({ client, addresses }: ServerSpec): string | undefined {
   return isEvery ? addresses[0]?.host : client.host
 }
 
-/** Another server, by what its client port says. */
+/** Asks another server by four-letter words on its client port. */
 export async function lookAt(spec: ServerSpec): Promise<Looked> {
   const { client } = spec
   const host = hostOf(spec)
   if (client === undefined || host === undefined) return { state: 'unknown', numbers: nothing }
-  const [srvr, mntr, dirs] = await Promise.all(
-    ['srvr', 'mntr', 'dirs'].map((word) => askWord(host, client.port, word)),
-  )
+  // First by itself: it counts connections, this one included.
+  const srvr = await askWord(host, client.port, 'srvr')
   if (srvr === undefined) return { state: 'unreachable', numbers: nothing }
+  const [mntr, dirs] = await Promise.all(
+    ['mntr', 'dirs'].map((word) => askWord(host, client.port, word)),
+  )
   const numbers = numbersIn(srvr, mntr ?? '', dirs ?? '')
   const adminPort = numberAt(mntr ?? '', 'zk_admin_port') ?? undefined
   return { state: numbers.zxid === null ? 'notServing' : 'serving', numbers, adminPort }
 }
 
-/** What the words of a server say, zabra's or Apache's. */
+/** The numbers in the answers of a zabra or Apache server. */
 function numbersIn(srvr: string, mntr: string, dirs: string): Numbers {
   const line = (name: string): string | undefined =>
     new RegExp(`^${name}: *(.*)$`, 'm').exec(srvr)?.[1]?.trim()
@@ -225,13 +230,14 @@ function numbersIn(srvr: string, mntr: string, dirs: string): Numbers {
     given !== undefined && /^-?\d+(\.\d+)?$/.test(given) ? Number(given) : null
   const [, mean, max] = line('Latency min/avg/max')?.split('/') ?? []
   const zxid = line('Zxid')
+  const connections = numberOf(line('Connections'))
   const [dataDir, logDir] = ['datadir_size', 'logdir_size'].map(
     (name) => new RegExp(`^${name}: *(\\d+)$`, 'm').exec(dirs)?.[1],
   )
   return {
     role: line('Mode') ?? null,
     zxid: zxid !== undefined && /^0x[0-9a-f]{1,16}$/.test(zxid) ? BigInt(zxid) : null,
-    connections: numberOf(line('Connections')),
+    connections: connections === null ? null : Math.max(0, connections - 1),
     outstanding: numberOf(line('Outstanding')),
     meanLatencyMs: numberOf(mean),
     maxLatencyMs: numberOf(max),
@@ -250,7 +256,7 @@ function numberAt(mntr: string, name: string): number | null {
   return found === undefined ? null : Number(found)
 }
 
-/** What a server answers to a four-letter word; undefined where it does not in time. */
+/** The answer to a four-letter word; undefined if there is none in time. */
 function askWord(host: string, port: number, word: string): Promise<string | undefined> {
   return new Promise((resolve) => {
     const socket = connect({ host, port })

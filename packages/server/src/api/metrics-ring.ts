@@ -1,4 +1,5 @@
 import { performance, type EventLoopUtilization } from 'node:perf_hooks'
+import { nodeCount } from '../view/server-state.ts'
 import type { ServerView } from '../view/server-view.ts'
 import { integer, number, object, array } from './schema.ts'
 
@@ -105,7 +106,7 @@ export class MetricsRing {
       connections: view.sockets.size,
       sessions: peer.db.sessions.size + (peer.localSessions?.size ?? 0),
       outstanding: peer.outstandingRequests,
-      znodes: peer.db.tree.size,
+      znodes: nodeCount(view),
       dataBytes: peer.db.tree.dataBytes,
       watches: peer.db.watches.count,
       busyShare: rounded(performance.eventLoopUtilization(now.loop, last.loop).utilization),

@@ -1,28 +1,28 @@
 /**
- * Which server of an ensemble may be restarted next. A restart is safe when the others form a quorum
- * without it, all of them caught up: then writes go on, and nothing that was acknowledged is on
- * one server alone.
+ * Decides which server of an ensemble may be restarted next. A restart is safe if the others form a
+ * quorum without it and all of them are up to date: then writes continue, and no acknowledged write
+ * exists on one server alone.
  */
 export interface RestartMember {
   readonly id: string
   readonly votes: boolean
   readonly isLeader: boolean
   readonly isServing: boolean
-  /** Transactions behind the leader; null where nobody knows. */
+  /** Transactions behind the leader; null if unknown. */
   readonly lag: number | null
 }
 
 export interface RestartAdvice {
   readonly id: string
-  /** `last`: the leader goes when it does not lead any more. */
+  /** `last`: the leader, which should hand over leadership first. */
   readonly verdict: 'next' | 'later' | 'last' | 'down' | 'unsafe'
   readonly reason: string
 }
 
-/** A server with more than this many transactions to fetch has not caught up. */
+/** A server that is further behind than this is not up to date. */
 const lagMax = 1000
 
-/** Advice for each server, in the order in which they are to be restarted: the leader last. */
+/** Advice for each server, in the order of restarts: the leader last. */
 export function restartAdvice(
   members: readonly RestartMember[],
   isQuorum: (ids: readonly string[]) => boolean,

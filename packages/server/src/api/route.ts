@@ -8,6 +8,7 @@ import type { LiveChanges } from './history/live-changes.ts'
 import type { InternalClient } from './internal-client.ts'
 import type { MetricsRing } from './metrics-ring.ts'
 import { problemOf, type Schema } from './schema.ts'
+import type { StreamLimits } from './stream.ts'
 import type { Surveyor } from './survey.ts'
 
 /** What routes use besides their request. */
@@ -18,6 +19,7 @@ export interface Services {
   readonly desk: HistoryDesk
   readonly live: LiveChanges
   readonly surveyor: Surveyor
+  readonly streams: StreamLimits
 }
 
 export interface Parameter {

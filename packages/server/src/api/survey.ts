@@ -14,19 +14,19 @@ export interface Outstanding {
   readonly value: number
 }
 
-/** What a look at every znode finds. */
+/** The result of a walk over all znodes. */
 export interface Survey {
   readonly takenWallMs: number
   readonly znodes: number
-  /** With the most data, with the most children, and the most often changed; largest first. */
+  /** The znodes with the most data, the most children, and the most changes; largest first. */
   readonly data: readonly Outstanding[]
   readonly children: readonly Outstanding[]
   readonly versions: readonly Outstanding[]
-  /** The parents of what looks like the items of a queue. */
+  /** The parents of nodes that look like items of a queue. */
   readonly queues: readonly string[]
 }
 
-/** Looks at every znode in slices, when somebody asks, and keeps what it found for a while. */
+/** Walks over all znodes in slices, on demand, and caches the result for a while. */
 export class Surveyor {
   private readonly view: ServerView
   private last: { readonly atMs: number; readonly survey: Promise<Survey> } | undefined
@@ -100,12 +100,13 @@ class Largest {
   }
 }
 
-/** The ephemeral znodes, by their parents: contenders for locks, members of groups. */
+/** The ephemeral znodes by their parents: contenders for locks, and members of groups. */
 export async function ephemeralsByParent({ peer }: ServerView): Promise<Map<string, string[]>> {
   const { tree } = peer.db
   const slices = new Slices()
   const found = new Map<string, string[]>()
-  // A path is made once for many siblings; not across a pause, as the number may be reused.
+  // The path of a parent is computed once for its children; not across a pause, because node
+  // numbers are reused.
   let paths = new Map<number, string>()
   let count = 0
   for (const session of tree.sessionsWithEphemerals()) {

@@ -3,8 +3,8 @@ import { parentOf, permissions, type Id } from '@zabra/protocol'
 import type { Call } from './route.ts'
 
 /**
- * Which paths a caller could find out by listing children: those whose parents, up to the root, let
- * him. Statistics name no others.
+ * The paths that a caller could find by listing children: the ACLs of all their ancestors let him
+ * read. Statistics name no other paths.
  */
 export class VisiblePaths {
   private readonly call: Pick<Call, 'view' | 'client'>
@@ -32,7 +32,7 @@ export class VisiblePaths {
   private mayRead(path: string): boolean {
     const { db } = this.call.view.peer
     const id = db.tree.find(path)
-    // What is gone, or was never there, is nobody's secret; what is above it still counts.
+    // A missing znode has no ACL to check; its ancestors are still checked.
     if (id === noNode) return true
     return allows(db.options.acl, db.aclOf(id), permissions.read, this.identities)
   }

@@ -260,6 +260,7 @@ function clientTls(
     address: values.secureClientPortAddress ?? own?.host,
     portUnification: values['client.portUnification'],
     reload: values['client.certReload'],
+    handshakesMax: positive(values['netty.server.outstandingHandshake.limit']) ?? Infinity,
     settings: tlsSettings(values, 'ssl.'),
   }
 }

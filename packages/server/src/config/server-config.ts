@@ -146,6 +146,8 @@ export interface ClientTls {
   /** The client port accepts TLS and plain connections. */
   readonly portUnification: boolean
   readonly reload: boolean
+  /** Handshakes in progress at the same time. */
+  readonly handshakesMax: number
   readonly settings: TlsSettings
 }
 

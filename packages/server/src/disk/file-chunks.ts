@@ -2,7 +2,7 @@ import type { ReadHandle } from '@zabra/core'
 
 const chunkBytes = 256 * 1024
 
-/** The bytes that a file has when it is opened, piece by piece. */
+/** The bytes that a file has when it is opened, in chunks. */
 export async function* fileChunks(file: ReadHandle): AsyncIterableIterator<Uint8Array> {
   for (let position = 0; position < file.bytes;) {
     const into = new Uint8Array(Math.min(chunkBytes, file.bytes - position))

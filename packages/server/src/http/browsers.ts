@@ -54,7 +54,7 @@ export class BrowserGuard {
       : { status: 403, error: 'Host is not one of this server; see admin.allowedHosts' }
   }
 
-  /** Nobody else can make an address lead here, as is possible with a name. */
+  /** An IP address always leads to this server; a host name may be made to resolve to it. */
   private isOurs(host: string): boolean {
     const [, bracketed, plain = ''] = /^(?:\[([^\]]+)\]|([^:]*))(?::\d+)?$/.exec(host) ?? []
     const name = (bracketed ?? plain).toLowerCase()

@@ -6,9 +6,16 @@ import { listenHttp, sendText, type Handler } from './http-server.ts'
 
 const idleTimeoutMs = 100
 
-async function serve(handler: Handler): Promise<URL> {
-  const options = { name: 'a port', host: '127.0.0.1', port: 0, idleTimeoutMs }
-  const server = await listenHttp(handler, options, silent)
+async function serve(
+  handler: Handler,
+  options: { readonly idleTimeoutMs?: number; readonly onTooMany?: () => void } = {},
+): Promise<URL> {
+  const port = { name: 'a port', host: '127.0.0.1', port: 0 }
+  const server = await listenHttp(
+    handler,
+    { ...port, idleTimeoutMs, onTooMany() {}, ...options },
+    silent,
+  )
   onTestFinished(() => server?.stop())
   return new URL(server!.url)
 }
@@ -69,4 +76,21 @@ test('a client that stops sending, or reading, is disconnected', async () => {
   await dropped
   reader.resume()
   await once(reader, 'close')
+})
+
+test('connections are bounded, and idle ones make room', async () => {
+  let refused = 0
+  const url = await serve(async (_, response) => sendText(response, 200, 'done\n'), {
+    idleTimeoutMs: 60_000,
+    onTooMany: () => refused++,
+  })
+  const sockets: Socket[] = []
+  const part = 'GET / HTTP/1.1\r\nHost: a\r\nX: '
+  while (refused === 0) sockets.push(await open(url, part))
+  expect(sockets.length).toBeGreaterThan(400)
+  for (const socket of sockets) socket.destroy()
+  // The server may see their end a moment later.
+  const answered = async (): Promise<boolean> =>
+    (await fetch(url).catch(() => undefined))?.ok === true
+  while (!(await answered()));
 })

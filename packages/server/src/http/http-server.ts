@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo, Socket } from 'node:net'
 import type { EventLogger } from '../base/event-logger.ts'
 import { secureHttp, type HttpSecurity } from './secure-http.ts'
+import { plainAddress } from '../base/plain-address.ts'
 import { Descriptors } from '../net/descriptors.ts'
 
 export type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<void>
@@ -18,9 +19,16 @@ export interface HttpOptions {
   /** 0: any free one. */
   readonly port: number
   readonly idleTimeoutMs: number
+  /** Called when a connection is closed because there are too many. */
+  readonly onTooMany: () => void
   /** Undefined: plain HTTP. */
   readonly security?: HttpSecurity | undefined
 }
+
+/**
+ * Maximum number of connections of one HTTP port, so that they leave file descriptors for clients.
+ */
+const connectionsMax = 500
 
 /**
  * Listens, or logs why that is impossible: a port in use must not keep the server from serving its
@@ -31,7 +39,7 @@ export async function listenHttp(
   options: HttpOptions,
   logger: EventLogger,
 ): Promise<HttpServer | undefined> {
-  const { name, host, port, idleTimeoutMs, security } = options
+  const { name, host, port, idleTimeoutMs, security, onTooMany } = options
   const working = new Set<IncomingMessage>()
   /** Bytes that a connection had transferred when its client was first found silent. */
   const silentAt = new WeakMap<Socket, number>()
@@ -49,10 +57,6 @@ export async function listenHttp(
       else sendText(response, 500, 'internal error\n')
     })
   })
-  const descriptors = new Descriptors()
-  server.on('connection', (socket) => {
-    if (!descriptors.hasRoomFor(socket)) socket.destroy()
-  })
   server.keepAliveTimeout = idleTimeoutMs
   server.timeout = idleTimeoutMs
   server.on('timeout', (socket) => {
@@ -66,7 +70,25 @@ export async function listenHttp(
   })
   // Uploading a snapshot may take its time, as long as bytes arrive.
   server.requestTimeout = 0
-  const listening = security === undefined ? server : secureHttp(server, security, name, logger)
+  const tooMany = (address: string): void => {
+    onTooMany()
+    logger.warn('http: closed connection, too many are open', { port: name, address })
+  }
+  const listening =
+    security === undefined ? server : secureHttp(server, { ...security, tooMany }, name, logger)
+  const descriptors = new Descriptors()
+  let connections = 0
+  // Comes before the listener that reads the request.
+  listening.prependListener('connection', (socket: Socket) => {
+    connections++
+    socket.once('close', () => connections--)
+    if (descriptors.hasRoomFor(socket) && connections <= connectionsMax) return
+    // Idle ones make room for the next attempt.
+    server.closeIdleConnections()
+    socket.on('error', () => {})
+    tooMany(plainAddress(socket.remoteAddress))
+    socket.destroy()
+  })
   try {
     await new Promise<void>((resolve, reject) => {
       listening.once('error', reject)

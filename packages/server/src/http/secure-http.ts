@@ -12,11 +12,17 @@ export interface HttpSecurity {
 }
 
 const handshakeByte = 0x16
+/** Maximum number of TLS handshakes in progress. */
+const handshakesMax = 100
 
 /** Listens in place of an HTTP server and hands it the connections after TLS detection and handshake. */
 export function secureHttp(
   http: HttpServer,
-  { context, acceptsPlain }: HttpSecurity,
+  {
+    context,
+    acceptsPlain,
+    tooMany,
+  }: HttpSecurity & { readonly tooMany: (address: string) => void },
   name: string,
   logger: EventLogger,
 ): Server {
@@ -24,12 +30,15 @@ export function secureHttp(
     context,
     clientAuth: context.settings.clientAuth,
     allowHalfOpen: true,
+    handshakesMax,
+    onCrowded: tooMany,
     onSecure: (socket) => http.emit('connection', socket),
     onFailed: (address, reason) =>
       logger.warn('tls: handshake on HTTP port failed', { port: name, address, error: reason }),
   })
   const { detectionTimeoutMs } = context.settings
   return createServer({ allowHalfOpen: true }, (socket) => {
+    if (socket.destroyed) return
     if (!acceptsPlain) {
       acceptor.accept(socket)
       return

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import type { Socket } from 'node:net'
 
-/** Maximum number of reserved descriptors; at most a quarter of all. */
-const keptMax = 64
+/** Descriptors that clients do not get. */
+const keptFromClients = 64
 
 /**
  * Reserves file descriptors for what must not fail without one: the next log, snapshots, other
@@ -13,8 +13,9 @@ export class Descriptors {
   /** Connections get descriptors below this one. */
   readonly forConnections: number
 
-  constructor(limit: number = descriptorLimit()) {
-    this.forConnections = limit - Math.min(keptMax, Math.floor(limit / 4))
+  /** At most a quarter of all descriptors is reserved. */
+  constructor(kept = keptFromClients, limit: number = descriptorLimit()) {
+    this.forConnections = limit - Math.min(kept, Math.floor(limit / 4))
   }
 
   hasRoomFor(socket: Socket): boolean {

@@ -24,7 +24,8 @@ import {
   ElectionConnection,
 } from './election-connection.ts'
 import { ClaimGate, readElectionClaim, readLearnerClaim } from './claim-gate.ts'
-import { PeerSecurity } from './peer-security.ts'
+import { Newcomers } from './newcomers.ts'
+import { newcomersMax, PeerSecurity, type PeerPortName } from './peer-security.ts'
 import { PeerSocket } from './peer-socket.ts'
 import { plainAddress } from '../base/plain-address.ts'
 import type { Receiver } from '../base/read-buffer.ts'
@@ -79,6 +80,12 @@ export class NodePeerNetwork implements PeerNetwork {
   private readonly security: PeerSecurity
   private readonly connections = new Map<number, ElectionConnection>()
   private readonly learners = { quorum: new Set<Socket>(), observers: new Set<Socket>() }
+  /** Connections whose server has to prove its id, by port. */
+  private readonly unproven = {
+    election: this.newcomersOf('election'),
+    quorum: this.newcomersOf('quorum'),
+    observers: this.newcomersOf('observers'),
+  }
   private nextId = 1
   private isStopped = false
 
@@ -95,6 +102,19 @@ export class NodePeerNetwork implements PeerNetwork {
       context,
       logger,
       hosts: (server) => this.hosts(server),
+      onTooMany: this.onTooMany,
+    })
+  }
+
+  private newcomersOf(port: PeerPortName): Newcomers {
+    return new Newcomers(newcomersMax, (address) => this.onTooMany(port, address))
+  }
+
+  private readonly onTooMany = (port: PeerPortName, address: string): void => {
+    this.user.peer().stats.limitsReached.peer_connections++
+    this.logger.warn('peer: closed connection, too many have not identified themselves', {
+      address,
+      port,
     })
   }
 
@@ -143,12 +163,17 @@ export class NodePeerNetwork implements PeerNetwork {
     }
     setTimeout(leave, Math.min(this.options.handshakeTimeoutMs, timerMsMax)).unref()
     const refused = (reason: string): void => this.refuse(socket, 'election', reason)
+    const proven = (): Receiver => {
+      this.unproven.election.delete(socket)
+      return adopt()
+    }
     const passed = (): Receiver => {
       const { sasl } = this.security
-      if (sasl === undefined) return adopt()
-      return new AuthenticatedIntroduction(sasl, socket, { passed: adopt, refused })
+      if (sasl === undefined) return proven()
+      return new AuthenticatedIntroduction(sasl, socket, { passed: proven, refused })
     }
     socket.on('error', () => socket.destroy())
+    this.unproven.election.add(socket)
     const check = this.security.claimCheck(socket)
     if (check === undefined) return passed()
     return new ClaimGate({ read: readElectionClaim, check, passed, refused })
@@ -350,6 +375,7 @@ export class NodePeerNetwork implements PeerNetwork {
     const check = this.security.claimCheck(socket)
     if (sasl === undefined && check === undefined) return this.serveLearner(socket, door)
     socket.on('error', () => socket.destroy())
+    this.unproven[door].add(socket)
     const impatience = setTimeout(
       () => socket.destroy(),
       Math.min(this.options.handshakeTimeoutMs, timerMsMax),
@@ -358,6 +384,7 @@ export class NodePeerNetwork implements PeerNetwork {
     const refused = (reason: string): void => this.refuse(socket, door, reason)
     const serve = (): Receiver | undefined => {
       clearTimeout(impatience)
+      this.unproven[door].delete(socket)
       return this.doors.has(door) ? this.serveLearner(socket, door) : undefined
     }
     const checkClaim = (): Receiver | undefined =>

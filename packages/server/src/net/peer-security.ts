@@ -6,7 +6,9 @@ import type { EventLogger } from '../base/event-logger.ts'
 import { claimProblem, nameProblem } from '../tls/peer-names.ts'
 import { TlsAcceptor } from '../tls/tls-acceptor.ts'
 import type { TlsContext } from '../tls/tls-context.ts'
+import { Descriptors } from './descriptors.ts'
 import { FirstByte } from './first-byte.ts'
+import { Newcomers } from './newcomers.ts'
 import { plainAddress } from '../base/plain-address.ts'
 import { createReadingServer, onRead, type Receiver } from '../base/read-buffer.ts'
 
@@ -21,8 +23,18 @@ export interface PeerSecurityParts {
   readonly sasl: QuorumSasl | undefined
   /** The hosts of all members, or of one; none for a server that is not a member. */
   readonly hosts: (server?: ServerId) => readonly string[]
+  /** Called with the address of a connection that is closed because there are too many. */
+  readonly onTooMany: (port: PeerPortName, address: string) => void
   readonly logger: EventLogger
 }
+
+/**
+ * Maximum number of connections of one port in each step before their server is known: the first
+ * byte, the TLS handshake, and the proof of the server's id.
+ */
+export const newcomersMax = 100
+/** File descriptors that other servers do not get: for logs and snapshots. */
+const keptDescriptors = 16
 
 type Accept = (socket: Socket) => Receiver | undefined
 
@@ -32,6 +44,7 @@ export class PeerSecurity {
   private readonly parts: PeerSecurityParts
   private readonly acceptors = new Map<PeerPortName, TlsAcceptor>()
   private readonly accepts = new Map<PeerPortName, Accept>()
+  private readonly descriptors = new Descriptors(keptDescriptors)
 
   constructor(parts: PeerSecurityParts) {
     this.parts = parts
@@ -47,14 +60,37 @@ export class PeerSecurity {
   makeServer(port: PeerPortName, accept: Accept): Server {
     this.accepts.set(port, accept)
     const acceptor = this.acceptors.get(port)
-    if (acceptor === undefined) return createReadingServer({ allowHalfOpen: false }, accept)
+    if (acceptor === undefined) return this.readingServer(accept)
     const tls = (socket: Socket): void => acceptor.accept(socket)
-    if (!this.parts.tls.acceptsPlain) return createServer({ noDelay: true }, tls)
+    if (!this.parts.tls.acceptsPlain) {
+      return createServer({ noDelay: true }, (socket) => {
+        if (this.hasRoomFor(socket)) tls(socket)
+      })
+    }
     const timeoutMs = this.parts.tls.settings.detectionTimeoutMs
-    return createReadingServer(
-      { allowHalfOpen: false },
-      (socket) => new FirstByte(socket, { plain: accept, tls, timeoutMs }),
+    const silent = new Newcomers(newcomersMax, (address) => this.parts.onTooMany(port, address))
+    const known =
+      <T>(take: (socket: Socket) => T) =>
+      (socket: Socket): T => {
+        silent.delete(socket)
+        return take(socket)
+      }
+    return this.readingServer((socket) => {
+      silent.add(socket)
+      return new FirstByte(socket, { plain: known(accept), tls: known(tls), timeoutMs })
+    })
+  }
+
+  private readingServer(accept: Accept): Server {
+    return createReadingServer({ allowHalfOpen: false }, (socket) =>
+      this.hasRoomFor(socket) ? accept(socket) : undefined,
     )
+  }
+
+  private hasRoomFor(socket: Socket): boolean {
+    const hasRoom = this.descriptors.hasRoomFor(socket)
+    if (!hasRoom) socket.destroy()
+    return hasRoom
   }
 
   /**
@@ -122,6 +158,8 @@ export class PeerSecurity {
       context,
       clientAuth,
       allowHalfOpen: false,
+      handshakesMax: newcomersMax,
+      onCrowded: (address) => this.parts.onTooMany(port, address),
       checkPeer: clientHostnameVerification
         ? (certificate, socket) =>
             nameProblem(certificate, socket, { hosts: hosts(), mayLookUp: allowReverseDnsLookup })

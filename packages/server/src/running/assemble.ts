@@ -8,6 +8,7 @@ import {
   recordInto,
   TxnLog,
   type Authenticator,
+  type BatchSource,
   type DatabaseOptions,
   type Disk,
   type History,
@@ -105,6 +106,21 @@ export async function assembleServer(config: ServerConfig, resources: Resources)
     trace: tracer(logger, expiredBy),
     startLog: () => journal.batchReady(),
   }
+  const makeJournal = (source: BatchSource): Journal =>
+    new Journal(
+      {
+        source,
+        log,
+        disk,
+        host: nodeHost,
+        trace: (event) => {
+          logEntry(logger, describeJournal(event, config.ensemble !== undefined))
+        },
+        turn: (work) => turn.run(work),
+      },
+      { ...journalOptions(config, directories), history: historyRetention(config, disk) },
+      fail,
+    )
   const clock = { nowMs: Math.floor(performance.now()), wallMs: Date.now() }
   const ensemble =
     config.ensemble &&
@@ -116,6 +132,7 @@ export async function assembleServer(config: ServerConfig, resources: Resources)
         recovery,
         disk,
         log,
+        journal: makeJournal,
         committedLog,
         ports,
         wake: () => turn.schedule(),
@@ -132,26 +149,13 @@ export async function assembleServer(config: ServerConfig, resources: Resources)
       clock,
     ))
   const peer = ensemble?.peer ?? new Peer(db, peerOptions(config), ports, clock)
+  const journal = ensemble?.peer.journal ?? makeJournal(peer)
   const idlePoll = new IdlePoll(config.idlePollMicros, {
     nowMs: () => performance.now(),
     soon: setImmediate,
     isAwaited: () => journal.isWriting || peer.outstandingRequests > 0,
   })
   const turn = new Turn(peer, () => journal.batchReady(), idlePoll)
-  const journal = new Journal(
-    {
-      source: peer,
-      log,
-      disk,
-      host: nodeHost,
-      trace: (event) => {
-        logEntry(logger, describeJournal(event, ensemble !== undefined))
-      },
-      turn: (work) => turn.run(work),
-    },
-    { ...journalOptions(config, directories), history: historyRetention(config, disk) },
-    fail,
-  )
   if (recovered.snapshotFile !== undefined) {
     journal.stats.lastSnapshotZxid = recovered.snapshotZxid
     journal.stats.lastSnapshotWallMs = changedAt(
@@ -160,7 +164,6 @@ export async function assembleServer(config: ServerConfig, resources: Resources)
   }
   turn.setTime()
   if (peer instanceof Peer) peer.dropOrphans()
-  ensemble?.connect(journal)
   turn.schedule()
   // Recovery had to trust that nothing preceded the logs; a snapshot spares the next start from
   // that.

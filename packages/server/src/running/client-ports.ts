@@ -71,6 +71,14 @@ export class ClientPorts {
       context,
       clientAuth,
       allowHalfOpen: true,
+      handshakesMax: this.config.tls.handshakesMax,
+      onCrowded: (address) => {
+        peer.stats.limitsReached.handshakes++
+        this.logger.warn('client: connection waits, too many TLS handshakes are in progress', {
+          address,
+          limit: 'netty.server.outstandingHandshake.limit',
+        })
+      },
       checkPeer: clientHostnameVerification
         ? (certificate, socket) =>
             nameProblem(certificate, socket, { hosts: [], mayLookUp: allowReverseDnsLookup })

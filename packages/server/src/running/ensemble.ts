@@ -3,6 +3,7 @@ import {
   ConfigFiles,
   EnsemblePeer,
   Epochs,
+  type BatchSource,
   type CommittedLog,
   type Database,
   type DatabaseOptions,
@@ -28,7 +29,6 @@ import type { Turn } from '../net/turn.ts'
 export interface JoinedEnsemble {
   readonly peer: EnsemblePeer
   readonly timeline: Timeline
-  connect(journal: Journal): void
   /** Opens the ports and starts looking for a leader; `fail` is called if that cannot continue. */
   start(fail: (error: Error) => void): Promise<void>
   stop(): Promise<void>
@@ -42,6 +42,7 @@ export async function joinEnsemble(
     recovery: RecoveryOptions
     disk: Disk
     log: TxnLog
+    journal: (source: BatchSource) => Journal
     committedLog: CommittedLog
     ports: PeerPorts
     wake: () => void
@@ -109,9 +110,6 @@ export async function joinEnsemble(
   return {
     peer,
     timeline,
-    connect(journal) {
-      peer.journal = journal
-    },
     async start(fail) {
       await network.start()
       running = peer.run().catch(fail)

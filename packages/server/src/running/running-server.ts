@@ -349,7 +349,10 @@ export class RunningServer implements ServerView {
     return ensemble?.peer.handOver() ?? { problem: 'this server is on its own' }
   }
 
-  /** Ends a session, with its ephemeral znodes; false where there is none, or nobody to end it. */
+  /**
+   * Ends a session and deletes its ephemeral znodes; false if the session does not exist, or no
+   * leader can end it.
+   */
   endSession(id: bigint): Promise<boolean> {
     return InternalClient.endSession(this, '127.0.0.1', id)
   }

@@ -10,7 +10,7 @@ const bulk: readonly (readonly [RegExp, string])[] = [
   [/^NULL_(SHA\d*)$/, 'NULL-$1'],
 ]
 
-/** Signals of old protocols that are no suites; Java lists them among its suites. */
+/** Signals of old protocols, which Java lists among the cipher suites. */
 const signals = new Set(['TLS_EMPTY_RENEGOTIATION_INFO_SCSV', 'TLS_FALLBACK_SCSV'])
 
 /**

@@ -1,4 +1,4 @@
-/** The bytes are no DER, or have another structure than expected. */
+/** The bytes are not valid DER, or have another structure than expected. */
 export class DerError extends Error {
   override readonly name = 'DerError'
 }

@@ -25,14 +25,29 @@ export interface AcceptorOptions {
     | undefined
   /** Takes a connection after its handshake, with the certificate that the client presented. */
   readonly onSecure: (socket: TLSSocket, certificate: X509Certificate | undefined) => void
+  /** Maximum number of handshakes in progress; others wait. */
+  readonly handshakesMax: number
+  /** Called with the address of a connection that has to wait, or is closed. */
+  readonly onCrowded: (address: string) => void
   /** Called with the reason when a handshake fails. */
   readonly onFailed: (address: string, reason: string) => void
 }
+
+/** While others wait, a handshake that takes longer than this is ended. */
+const slowHandshakeMs = 1000
+const lookEveryMs = 100
+/** The number of connections that may wait, as a multiple of the handshakes in progress. */
+const waitingFactor = 4
 
 /** The server's side of TLS handshakes on accepted connections. */
 export class TlsAcceptor {
   readonly counts: HandshakeCounts = { underWay: 0, failed: 0 }
   private readonly options: AcceptorOptions
+  /** Connections whose handshake is in progress, the oldest first, by `endpointOf`. */
+  private readonly shaking = new Map<string, { socket: Socket; sinceMs: number }>()
+  /** Connections whose handshake has not begun, with the timers that end their patience. */
+  private readonly waiting = new Map<Socket, NodeJS.Timeout>()
+  private looking: NodeJS.Timeout | undefined
   private server: Server
 
   constructor(options: AcceptorOptions) {
@@ -41,37 +56,95 @@ export class TlsAcceptor {
     options.context.onChange((credentials) => (this.server = this.makeServer(credentials)))
   }
 
+  private get handshakeTimeoutMs(): number {
+    return 2 * this.options.context.settings.detectionTimeoutMs
+  }
+
   /** Handshakes in progress keep the certificates they began with. */
   private makeServer({ options: secure }: Credentials): Server {
-    const { clientAuth, context } = this.options
+    const { clientAuth } = this.options
     const server = createServer({
       ...secure,
       requestCert: clientAuth !== 'none',
       // An invalid optional certificate is refused in `secured`.
       rejectUnauthorized: clientAuth === 'need',
-      handshakeTimeout: 2 * context.settings.detectionTimeoutMs,
+      handshakeTimeout: this.handshakeTimeoutMs,
       // A resumed session would keep an identity that may have been revoked since.
       ...(clientAuth === 'none' ? {} : { secureOptions: constants.SSL_OP_NO_TICKET }),
     })
     server.on('secureConnection', (socket) => void this.secured(socket))
-    server.on('tlsClientError', (error, socket) => {
-      this.counts.underWay--
-      this.refuse(socket, describe(error))
-    })
+    server.on('tlsClientError', (error, socket) => this.refuse(socket, describe(error)))
     return server
   }
 
   /** Bytes already read from the connection must have been put back with `unshift`. */
   accept(socket: Socket): void {
-    this.counts.underWay++
+    if (this.shaking.size < this.options.handshakesMax) this.begin(socket)
+    else this.wait(socket)
+  }
+
+  private begin(socket: Socket): void {
+    const endpoint = endpointOf(socket)
+    this.shaking.set(endpoint, { socket, sinceMs: performance.now() })
+    this.counts.underWay = this.shaking.size
+    socket.once('close', () => {
+      if (this.shaking.get(endpoint)?.socket === socket) this.finished(endpoint)
+    })
     // With a half-open connection, a client that leaves during the handshake would be noticed only
     // by the timeout.
     socket.allowHalfOpen = false
     this.server.emit('connection', socket)
   }
 
+  /** The handshake with this client is over, so the next one can begin. */
+  private finished(endpoint: string): void {
+    const { shaking, waiting, options } = this
+    shaking.delete(endpoint)
+    this.counts.underWay = shaking.size
+    for (const [socket, impatience] of waiting) {
+      if (shaking.size >= options.handshakesMax) return
+      waiting.delete(socket)
+      clearTimeout(impatience)
+      this.begin(socket)
+    }
+  }
+
+  private wait(socket: Socket): void {
+    const { waiting, options } = this
+    options.onCrowded(plainAddress(socket.remoteAddress))
+    if (waiting.size >= waitingFactor * options.handshakesMax) {
+      socket.on('error', ignore)
+      socket.destroy()
+      return
+    }
+    socket.pause()
+    socket.on('error', ignore)
+    const impatience = setTimeout(() => socket.destroy(), this.handshakeTimeoutMs)
+    impatience.unref()
+    waiting.set(socket, impatience)
+    socket.once('close', () => {
+      waiting.delete(socket)
+      clearTimeout(impatience)
+    })
+    this.looking ??= setInterval(() => this.closeSlow(), lookEveryMs)
+    this.looking.unref()
+  }
+
+  /** Clients that stop in the middle of a handshake must not lock out others. */
+  private closeSlow(): void {
+    const { shaking, waiting } = this
+    if (waiting.size === 0) {
+      clearInterval(this.looking)
+      this.looking = undefined
+      return
+    }
+    const slowSinceMs = performance.now() - slowHandshakeMs
+    const slow = [...shaking.values()].filter(({ sinceMs }) => sinceMs < slowSinceMs)
+    for (const { socket } of slow.slice(0, waiting.size)) socket.destroy()
+  }
+
   private async secured(socket: TLSSocket): Promise<void> {
-    this.counts.underWay--
+    this.finished(endpointOf(socket))
     const { clientAuth, checkPeer, onSecure, allowHalfOpen } = this.options
     socket.allowHalfOpen = allowHalfOpen
     const certificate = clientAuth === 'none' ? undefined : socket.getPeerX509Certificate()
@@ -110,6 +183,11 @@ export class TlsAcceptor {
 }
 
 function ignore(): void {}
+
+/** The other end of a connection; the same for a socket and for the TLS socket on top of it. */
+function endpointOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`
+}
 
 /** OpenSSL's messages are long and contain paths of its source files. */
 function describe(error: Error & { code?: string; reason?: string }): string {

@@ -30,6 +30,10 @@ export function describeZab(event: ZabEvent): LogEntry {
       return info('zab: dropped learner', { server: event.sid, reason: event.reason })
     case 'learnerRefused':
       return info('zab: refused learner', { reason: event.reason })
+    case 'crowded':
+      return warn('peer: closed connection, too many have not identified themselves', {
+        port: event.port,
+      })
     case 'epochRefused':
       return warn('zab: refused server that claims an impossible epoch', {
         server: event.sid,

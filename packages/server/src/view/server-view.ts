@@ -32,7 +32,7 @@ export interface ServerView {
   readonly secureClientPort: number
   /** The URL of the admin port; undefined if it is off. */
   readonly adminAddress: string | undefined
-  /** The port of the console and the API; undefined where there are none. */
+  /** The port of the console and the API; undefined if both are off. */
   readonly adminPort: number | undefined
   readonly peer: PeerBase
   readonly disk: DiskStats

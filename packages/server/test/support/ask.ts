@@ -1,4 +1,4 @@
-/** For tests: a socket that sends bytes, and the smallest client that can be one. */
+/** For tests: a socket that sends bytes, and a minimal client. */
 import { connect, type Socket } from 'node:net'
 import { Writer } from '@zabra/protocol'
 
@@ -16,7 +16,7 @@ export function ask(port: number, word: string | Uint8Array): Promise<string> {
 export const operation = { create: 1, getData: 4, setData: 5, getChildren: 8 } as const
 export const ephemeral = 1
 
-/** One session; requests go one at a time, and replies are their error codes. */
+/** One session; requests are sent one at a time, and each returns its error code. */
 export class TestSession {
   sessionId = 0n
   private readonly socket: Socket
@@ -63,7 +63,7 @@ export class TestSession {
     })
   }
 
-  /** Reads data or children and leaves a watch there. */
+  /** Reads data or children and sets a watch. */
   watch(path: string, type: number = operation.getData): Promise<number> {
     return this.call(type, (writer) => {
       writer.ustring(path)

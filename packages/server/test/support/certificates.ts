@@ -14,7 +14,7 @@ import { subjectBytes } from '../../src/tls/distinguished-name.ts'
 
 const loopback = '127.0.0.1'
 
-/** A certificate authority with a folder for what it issues. */
+/** A certificate authority with a folder for the files that it issues. */
 export class Authority {
   readonly folder: string
   readonly identity: Identity
@@ -91,7 +91,7 @@ export class Authority {
     return { ca: this.pem, ...own }
   }
 
-  /** Settings of a server that has a certificate of this authority, and believes those it issued. */
+  /** Settings of a server that has a certificate of this authority, and trusts the authority. */
   settings(prefix: string, keyFile = this.path('server.pem')): Record<string, string> {
     return {
       [`${prefix}keyStore.location`]: keyFile,
@@ -99,9 +99,14 @@ export class Authority {
     }
   }
 
-  /** A list of those that are revoked, as PEM. */
+  /** A revocation list as PEM. */
   revoke(...revoked: readonly Identity[]): string {
-    const now = new Date(Date.now() - 60_000)
+    return this.revocationList(revoked, new Date(Date.now() + 86_400_000))
+  }
+
+  /** The same, valid until a certain time. */
+  revocationList(revoked: readonly Identity[], until: Date): string {
+    const now = new Date(Math.min(Date.now(), until.getTime()) - 60_000)
     const { certificate, key } = this.identity
     const entries = revoked.map((each) =>
       sequence(integer(Buffer.from(each.certificate.serialNumber, 'hex')), time(now)),
@@ -111,7 +116,7 @@ export class Authority {
       ecdsaWithSha256,
       subjectBytes(certificate.raw),
       time(now),
-      time(new Date(Date.now() + 86_400_000)),
+      time(until),
       ...(entries.length === 0 ? [] : [sequence(...entries)]),
     )
     const list = sequence(body, ecdsaWithSha256, bitString(sign('sha256', body, key)))

@@ -42,7 +42,7 @@ export class DescribedApi {
     return this.call('POST', path, {}, body)
   }
 
-  /** A request of any method, with parameters in the address. */
+  /** Sends a request with any method and with parameters in the URL. */
   send<T = Record<string, unknown>>(
     method: 'PUT' | 'DELETE',
     path: string,
@@ -52,7 +52,7 @@ export class DescribedApi {
     return this.call(method, path, parameters, body)
   }
 
-  /** An answer that is not JSON, as it came. */
+  /** An answer that is not JSON, unchanged. */
   async raw(path: string, parameters: object = {}): Promise<Response> {
     return fetch(this.url(path, parameters), { headers: this.headers })
   }

@@ -13,20 +13,23 @@ export interface EnsembleOptions {
   readonly prepare?: (folder: string) => void
   /** Adds an observer, which is the fourth server. */
   readonly withObserver?: boolean
-  /** The servers tell each other where their client ports are. */
+  /** Whether the servers publish their client ports in the configuration. */
   readonly hasClientPorts?: boolean
-  /** Settings of one server, beside those of the ensemble. */
+  /** Settings of one server, besides those of the ensemble. */
   readonly settingsOf?: (id: number) => Record<string, string>
 }
 
-/** Three servers of one ensemble in this process, with real sockets and files; or four, see below. */
+/**
+ * Three servers of one ensemble in this process, with real sockets and files, and an observer if
+ * asked for.
+ */
 export class EmbeddedEnsemble implements AsyncDisposable {
   readonly ids: readonly number[]
   readonly servers = new Map<number, RunningServer>()
   private readonly folder = mkdtempSync(join(tmpdir(), 'zabra-ensemble-'))
   private readonly settings: Record<string, string>
   private readonly settingsOf: EnsembleOptions['settingsOf']
-  /** Each server keeps its client port when it comes back. */
+  /** Each server keeps its client port across restarts. */
   private readonly clientPorts: readonly number[]
 
   private constructor(
@@ -72,7 +75,7 @@ export class EmbeddedEnsemble implements AsyncDisposable {
     return ensemble
   }
 
-  /** `changed` are settings that differ from those of the ensemble, for this server alone. */
+  /** `changed` are settings of this server that differ from those of the ensemble. */
   async start(id: number, changed: Record<string, string> = {}): Promise<void> {
     const config = {
       tickTime: '400',
@@ -119,13 +122,13 @@ export class EmbeddedEnsemble implements AsyncDisposable {
     return this.ids.filter((id) => this.servers.get(id)?.ensembleState === 'following')
   }
 
-  /** Addresses of these servers, or of all of them, also while they do not run. */
+  /** Addresses of these servers, or of all of them, whether or not they run. */
   connectString(...ids: readonly number[]): string {
     const chosen = ids.length === 0 ? this.ids : ids
     return chosen.map((id) => `127.0.0.1:${this.clientPorts[id - 1]}`).join(',')
   }
 
-  /** The number of the server at this address. */
+  /** The id of the server at this address. */
   idAt(address: string): number {
     return this.clientPorts.indexOf(Number(address.split(':')[1])) + 1
   }
@@ -134,7 +137,7 @@ export class EmbeddedEnsemble implements AsyncDisposable {
     return RawClient.connect(this.server(id).clientPort, options)
   }
 
-  /** What a server answers to a four-letter word. */
+  /** The answer of a server to a four-letter word. */
   ask(id: number, word: string): Promise<string> {
     return ask(this.server(id).clientPort, word)
   }

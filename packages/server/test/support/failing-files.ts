@@ -7,13 +7,13 @@ type Call = (...args: unknown[]) => unknown
 let code: string | undefined
 let isHalfTaken = false
 
-/** From now on writes to files fail with this code, or succeed again where there is none. */
+/** Makes writes to files fail with this code; undefined lets them succeed again. */
 export function failWrites(failWith: string | undefined): void {
   code = failWith
   isHalfTaken = false
 }
 
-/** Calls the storage makes to change a file; opening and reading never fail here. */
+/** The calls by which the storage changes files; opening and reading never fail here. */
 const tampered = ['write', 'writeSync', 'fdatasync', 'fdatasyncSync', 'fsync'] as const
 const lengthArgument = 3
 
@@ -24,7 +24,7 @@ for (const name of tampered) {
     const length = args[lengthArgument]
     const isWrite = name === 'write' || name === 'writeSync'
     if (code === 'ENOSPC' && isWrite && !isHalfTaken && Number(length) > 1) {
-      // A disk that fills up takes what fits, and refuses the rest.
+      // A disk that fills up accepts what fits, and refuses the rest.
       isHalfTaken = true
       return real(...args.with(lengthArgument, Math.floor(Number(length) / 2)))
     }

@@ -1,21 +1,21 @@
 import { createServer } from 'node:net'
 
 /**
- * Below the range from which systems take the ports of outgoing connections: a server that
- * restarts must find its port still free, and a client that keeps dialling one where nobody
- * listens must not in the end connect to itself.
+ * Below the range that systems use for the ports of outgoing connections: a server that restarts
+ * must find its port free, and a client that keeps dialing an unused port must not connect to
+ * itself.
  */
 const first = 20_000
 const last = 32_000
 
 const given = new Set<number>()
 
-/** Loopback ports that nobody listens on, and that this process has not given out before. */
+/** Unused loopback ports that this process has not returned before. */
 export async function freePorts(count: number): Promise<number[]> {
   const ports: number[] = []
   for (let tries = 0; ports.length < count; tries++) {
     if (tries === 1000) throw new Error(`no free port between ${first} and ${last}`)
-    // Anywhere: processes that look at the same time seldom find the same.
+    // Random, so that processes that search at the same time rarely find the same ports.
     const port = first + Math.floor(Math.random() * (last - first))
     if (given.has(port)) continue
     given.add(port)

@@ -1,4 +1,4 @@
-/** Chance that a seed repeats exactly. */
+/** Random numbers that a seed reproduces. */
 export class Random {
   private state: number
 
@@ -37,7 +37,7 @@ export class Random {
   }
 }
 
-/** A seed given by the caller, or a new one; whoever uses it prints it. */
+/** A given seed, or a new one; the caller prints it. */
 export function seedOf(given: string | undefined): number {
   if (given === undefined) return Math.floor(Math.random() * 0x7fffffff)
   const seed = Number(given)

@@ -1,6 +1,6 @@
 /**
- * The smallest client a test can do with: one connection, requests sent as they are made, replies
- * as promises. It shares the records with the server and nothing else, and reconnects to nothing.
+ * A minimal client for tests: one connection, requests sent at once, replies as promises. It shares
+ * only the records with the server, and never reconnects.
  *
  *     const client = await RawClient.connect(port)
  *     const { err, zxid, response } = await client.call('getData', { path: '/', watch: true })
@@ -34,12 +34,12 @@ import {
 export interface ConnectOptions {
   readonly host?: string
   readonly timeoutMs?: number
-  /** A session to go on with. */
+  /** A session to resume. */
   readonly session?: { readonly sessionId: bigint; readonly password: Uint8Array }
   readonly lastZxidSeen?: bigint
-  /** Whether a server without a quorum will do. */
+  /** Whether to accept a server without a quorum. */
   readonly readOnly?: boolean
-  /** Speaks TLS, with these options. */
+  /** Uses TLS with these options. */
   readonly tls?: ConnectionOptions
   /** How long to wait for the answer to the handshake. */
   readonly patienceMs?: number
@@ -48,14 +48,14 @@ export interface ConnectOptions {
 export interface Reply<T> {
   readonly xid: number
   readonly zxid: bigint
-  /** 0 is success; only then there is a response. */
+  /** 0 is success; `response` is set only then. */
   readonly err: number
   readonly response: T | undefined
 }
 
 export type WatchEvent = TypeOf<typeof WatcherEvent>
 
-/** The connection ended before the reply came: whether the request was carried out is unknown. */
+/** The connection ended before the reply arrived: the request may or may not have been executed. */
 export class ConnectionLostError extends Error {
   override readonly name = 'ConnectionLostError'
 }
@@ -75,12 +75,12 @@ export class RawClient {
   sessionId = 0n
   password: Uint8Array = new Uint8Array(16)
   timeoutMs = 0
-  /** The server that answered has no quorum and takes no writes. */
+  /** The server has no quorum and refuses writes. */
   isReadOnly = false
   lastZxid = 0n
-  /** Notifications nobody has asked for yet. */
+  /** Notifications that `nextEvent` has not returned yet. */
   readonly events: WatchEvent[] = []
-  /** Resolves when the connection is over, however that came. */
+  /** Resolves when the connection has ended for any reason. */
   readonly ended: Promise<void>
   readonly socket: Socket
   private readonly cutter = new FrameCutter(frameBytesMax)
@@ -91,7 +91,7 @@ export class RawClient {
   private nextXid = 1
   private isOver = false
 
-  /** Rejects when the server refuses the session, or does not answer. */
+  /** Rejects if the server refuses the session, or does not answer. */
   static async connect(port: number, options: ConnectOptions = {}): Promise<RawClient> {
     const { host = loopback, tls } = options
     const target = { port, host, noDelay: true }
@@ -119,7 +119,7 @@ export class RawClient {
     socket.on('data', (chunk) => this.receive(chunk))
   }
 
-  /** Requests that wait for their reply. */
+  /** The number of requests without a reply. */
   get outstanding(): number {
     return this.pending.length
   }
@@ -128,7 +128,7 @@ export class RawClient {
     return !this.isOver
   }
 
-  /** Sends a request at once; several may be under way. */
+  /** Sends a request at once; several may be in flight. */
   call<Name extends OperationName>(
     name: Name,
     request: RequestOf<Name>,
@@ -138,7 +138,7 @@ export class RawClient {
     return this.send(name, xid, request)
   }
 
-  /** The response, where nothing but success will do. */
+  /** The response; throws if the reply is an error. */
   async must<Name extends OperationName>(
     name: Name,
     request: RequestOf<Name>,
@@ -159,7 +159,7 @@ export class RawClient {
     return this.must('create2', { path, data: bytesOf(data), acl: openAcl, flags })
   }
 
-  /** A notification that has come, or the next one. */
+  /** The oldest notification, or the next one to arrive. */
   nextEvent(): Promise<WatchEvent> {
     const waiting = this.events.shift()
     if (waiting !== undefined) return Promise.resolve(waiting)
@@ -174,14 +174,14 @@ export class RawClient {
     return this.must('addWatch', { path, mode: addWatchModes.persistentRecursive })
   }
 
-  /** Ends the session, and with it the connection. */
+  /** Closes the session, and the connection with it. */
   async close(): Promise<void> {
     await this.call('closeSession', {}).catch(() => {})
     this.socket.end()
     await this.ended
   }
 
-  /** Leaves without a word; the session lives on until it expires. */
+  /** Drops the connection; the session lives on until it expires. */
   async abandon(): Promise<void> {
     this.socket.destroy()
     await this.ended
@@ -267,16 +267,16 @@ export class RawClient {
     if (zxid > this.lastZxid) this.lastZxid = zxid
     const index = this.pending.findIndex((pending) => pending.xid === xid)
     const [pending] = index < 0 ? [] : this.pending.splice(index, 1)
-    // Replies come in the order of the requests; only authentication is answered ahead of it.
+    // Replies come in the order of the requests, except that authentication is answered early.
     if (pending === undefined || (index > 0 && xid !== xids.auth)) {
       const next = this.pending[0]?.xid ?? 'none'
       this.socket.destroy(new Error(`a reply to ${xid}, where ${next} is the next`))
       pending?.reject(new Error(`the reply to ${xid} came out of order`))
       return
     }
-    // A multi keeps its list of results when it is refused; other refusals are bare.
+    // The reply of a refused multi keeps its list of results; other refusals have no body.
     const hasBody = err === 0 || reader.remaining > 0
-    // What is read out of the frame must not change when the next chunk overwrites it.
+    // A copy, because the next chunk overwrites the frame.
     const body = new Reader(new Uint8Array(frame.subarray(reader.position)))
     try {
       const response = hasBody ? (pending.response.read(body) as never) : undefined

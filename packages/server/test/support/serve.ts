@@ -1,7 +1,7 @@
 /**
- * `zabra server` from the sources, as a process that tests may torment. Besides serving it does
- * two things when its parent says so: it tells how much memory it holds after a collection, and it
- * lets the calls that write to files fail. COUNTER_MAX makes its epochs short.
+ * Runs `zabra server` from the sources, as a process for tests. On request of its parent it also
+ * reports the memory it holds after a collection, and makes calls that write to files fail.
+ * COUNTER_MAX makes its epochs short.
  */
 import { EnsemblePeer } from '@zabra/core'
 import { runServer } from '../../src/main.ts'
@@ -21,7 +21,7 @@ process.on('message', (ask: Ask) => {
   const { heapUsed, external, rss } = process.memoryUsage()
   process.send?.({ type: 'memory', heapUsed, external, rss })
 })
-process.on('disconnect', () => process.exit(3)) // Nobody is left to stop this server.
+process.on('disconnect', () => process.exit(3)) // The parent, which would stop this server, has exited.
 process.channel?.unref()
 
 const { COUNTER_MAX } = process.env
@@ -29,12 +29,11 @@ if (COUNTER_MAX !== undefined) shortenEpochs(BigInt(COUNTER_MAX))
 
 process.exit(await runServer(process.argv.slice(2)))
 
-/** Nobody configures such a thing, so it is put in from outside. */
+/** There is no setting for this, so it is changed from outside. */
 function shortenEpochs(counterMax: bigint): void {
   const run = Reflect.get(EnsemblePeer.prototype, 'run') as () => Promise<void>
   EnsemblePeer.prototype.run = function (this: EnsemblePeer) {
-    const options = Reflect.get(this, 'options') as object
-    Reflect.set(this, 'options', { ...options, counterMax })
+    Reflect.set(Reflect.get(this, 'options') as object, 'counterMax', counterMax)
     return run.call(this)
   }
 }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** What a parent may ask of `serve.ts`. */
+/** A request of the parent to `serve.ts`. */
 export type Ask = { readonly type: 'memory' } | { readonly type: 'fail'; readonly code?: string }
 
 export interface Memory {
@@ -24,9 +24,9 @@ const servingLine = /serves ZooKeeper clients on \S+:(\d+)/
 const startMsMax = 30_000
 const outputMax = 4_000_000
 
-/** `zabra server` as a child process on a free port; ends with this process at the latest. */
+/** `zabra server` as a child process on a free port; it ends with this process at the latest. */
 export class ServerProcess {
-  /** What it has printed, both streams together; of a great deal only the end. */
+  /** Its output, both streams together; only the end if it is long. */
   output = ''
   readonly exited: Promise<Exit>
   private readonly child: ChildProcess
@@ -39,7 +39,9 @@ export class ServerProcess {
     return server
   }
 
-  /** Starts the process and waits for nothing. DESCRIPTORS_MAX is how many it may have open. */
+  /**
+   * Starts the process without waiting. DESCRIPTORS_MAX limits the descriptors that it may open.
+   */
   static launch(dir: string, cfg: string, env: Record<string, string> = {}): ServerProcess {
     const dataDir = join(dir, 'data')
     mkdirSync(dataDir, { recursive: true })
@@ -84,7 +86,7 @@ export class ServerProcess {
     this.servingPort = Number(servingLine.exec(this.output)![1])
   }
 
-  /** Resolves once the output matches; rejects when the process ends before, or takes too long. */
+  /** Resolves once the output matches; rejects if the process exits first, or it takes too long. */
   async untilSays(expected: RegExp, msMax = 15_000): Promise<void> {
     if (expected.test(this.output)) return
     const { stdout, stderr } = this.child
@@ -104,34 +106,34 @@ export class ServerProcess {
     if (!wasSaid) throw new Error(`the server did not say ${expected}, but:\n${this.output}`)
   }
 
-  /** SIGKILL, which asks nobody; resolves when the process is gone. */
+  /** Sends SIGKILL; resolves when the process is gone. */
   kill(): Promise<Exit> {
     this.child.kill('SIGKILL')
     return this.exited
   }
 
-  /** SIGTERM: a clean stop. */
+  /** Sends SIGTERM, for a clean stop. */
   stop(): Promise<Exit> {
     this.child.kill('SIGTERM')
     return this.exited
   }
 
-  /** SIGSTOP: it does nothing any more, but its sockets stay open. */
+  /** Sends SIGSTOP: it stops working, but its sockets stay open. */
   pause(): void {
     this.child.kill('SIGSTOP')
   }
 
-  /** SIGCONT: it goes on as if no time had passed. */
+  /** Sends SIGCONT: it continues as if no time had passed. */
   resume(): void {
     this.child.kill('SIGCONT')
   }
 
-  /** What it holds after a collection of garbage. */
+  /** The memory that it holds after a garbage collection. */
   async memory(): Promise<Memory> {
     return (await this.ask({ type: 'memory' })) as Memory
   }
 
-  /** Lets every write to a file fail with the code from now on, or none any more. */
+  /** Makes every write to a file fail with this code, or succeed again. */
   async failWrites(code?: string): Promise<void> {
     await this.ask(code === undefined ? { type: 'fail' } : { type: 'fail', code })
   }
@@ -145,7 +147,7 @@ export class ServerProcess {
   }
 }
 
-/** A folder that is there for as long as the work. */
+/** Runs the work with a temporary folder, which is deleted afterwards. */
 export async function inTemporaryFolder<T>(work: (dir: string) => Promise<T>): Promise<T> {
   const dir = mkdtempSync(join(tmpdir(), 'zabra-test-'))
   try {

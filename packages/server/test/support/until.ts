@@ -2,8 +2,8 @@ const pollMs = 10
 const patienceMs = 25_000
 
 /**
- * For what servers come to by themselves and tell nobody of: roles, ports, files. Ends with an error
- * that shows the condition, before a test would merely run out of time.
+ * Waits for a condition that no event announces: roles, ports, files. Throws an error that shows
+ * the condition before the test would time out.
  */
 export async function until(isSo: () => boolean): Promise<void> {
   const deadline = Date.now() + patienceMs

@@ -1,11 +1,11 @@
-/** What anybody was shown is never lost, and time never runs backwards for those who look. */
+/** Checks that nothing a client saw is lost, and that clients never see older state than before. */
 import type { History } from '../history/history.ts'
 import type { Life } from '../history/recorder.ts'
 import { isWrite } from '../client/request.ts'
 import { describe, type Timeline } from './timeline.ts'
 import type { Report } from './report.ts'
 
-/** A restart reaches at least as far as what was shown in the lives before it. */
+/** A restart must recover at least what was visible in earlier lives of the server. */
 export function checkNothingShownIsLost(
   history: History,
   lives: readonly Life[],
@@ -21,7 +21,7 @@ export function checkNothingShownIsLost(
   }
 }
 
-/** A session that a client was given is in the log. */
+/** A session that a client got must be in the log. */
 export function checkSessions(history: History, timeline: Timeline, report: Report): void {
   for (const { id, client, ended, closing } of history.sessions.values()) {
     const session = timeline.sessions.get(id)
@@ -35,8 +35,8 @@ export function checkSessions(history: History, timeline: Timeline, report: Repo
 }
 
 /**
- * What began after something else had been answered is ordered after it; where servers may answer
- * reads from the past, writes only.
+ * An operation that began after another was answered must be ordered after it. If servers may
+ * answer reads from the past, this applies to writes only.
  */
 export function checkRealTimeOrder(
   history: History,
@@ -64,7 +64,10 @@ export function checkRealTimeOrder(
   }
 }
 
-/** A sync comes after all that anybody was shown before: with one in front, reads are linearizable. */
+/**
+ * A sync must be ordered after everything that any client saw before it: reads after a sync are
+ * linearizable.
+ */
 export function checkSyncs(history: History, report: Report): void {
   const shown = history.operations
     .filter(({ returned, zxid }) => returned !== undefined && (zxid ?? 0n) > 0n)

@@ -6,13 +6,13 @@ import { execute } from '../model/model.ts'
 import { checkLinearizable } from './linearizable.ts'
 import type { Timeline } from './timeline.ts'
 
-/** A server that says nothing about order. */
+/** A timeline without any information about order. */
 const silent: Timeline = { moments: [], placeOf: () => undefined, sessions: new Map() }
 
 const set = (data: string): Request => ({ op: 'setData', path: '/a', data, version: -1 })
 const get: Request = { op: 'getData', path: '/a', watch: false }
 
-/** The tree with `/a` after so many writes, `v1` the first. */
+/** The tree after this many writes to `/a`; the first write is `v1`. */
 function answerAfter(writes: number, request: Request): Result {
   const by = { session: 1n, identities: [], zxid: 0n, time: 0n }
   const base = { op: 'create', kind: 'create', acl: 'open', flags: 0 } as const
@@ -30,7 +30,7 @@ class Played {
     this.call('writer', { ...base, path: '/a', data: '' })({ err: 0, path: '/a' })
   }
 
-  /** What it returns gives the answer. */
+  /** Records a call; the returned function records its answer. */
   call(client: string, request: Request): (result: Result) => void {
     const { history } = this
     const operation = {

@@ -1,15 +1,15 @@
 /**
- * Linearizability, by search: is there an order of all operations, each at some moment between
- * its call and its answer, in which the model gives the answers that clients got? (Wing and Gong,
- * with Lowe's memory of configurations seen.)
+ * Checks linearizability by search: is there an order of all operations, each at a moment between
+ * its call and its answer, in which the model gives the answers that clients got? (The algorithm of
+ * Wing and Gong, with Lowe's memory of visited configurations.)
  *
- * Nothing a server says about order is believed here: zxids and times are left out of the answers,
- * and serve only as a hint where to look first. Operations without an answer may have happened at
- * any time after their call, or never. Trees that no multi joins are searched one by one.
+ * It does not trust what servers say about order: zxids and times are left out of the answers, and
+ * only hint where to search first. An operation without an answer may have taken effect at any time
+ * after its call, or never. Trees that no multi connects are searched separately.
  *
- * What a client asked one after the other happened in that order. Servers of an ensemble may answer
- * reads from the past: there a read may have happened before it was asked for, but not before what
- * its client was answered earlier, and never after its answer.
+ * The operations of one client happened in the order of its calls. Servers of an ensemble may
+ * answer reads from the past: such a read may take effect before its call, but not before an
+ * earlier answer to the same client, and never after its own answer.
  */
 import {
   isSameResult,
@@ -28,19 +28,19 @@ import { hash } from '../world/random.ts'
 import type { Report } from './report.ts'
 import type { Timeline } from './timeline.ts'
 
-/** Configurations looked at before the search of one tree is given up. */
+/** The search of one tree stops after this many configurations. */
 const configurationsMax = 50_000
 
 interface Candidate {
-  /** It did not happen before. */
+  /** It took effect after this moment. */
   readonly called: number
-  /** Infinity where no answer came. */
+  /** Infinity if there was no answer. */
   readonly returned: number
   readonly expected: Result | undefined
   readonly hint: number
-  /** Which of the others comes before it because the same client asked for it first. */
+  /** The operation that must come before it, because the same client called it first. */
   after: Candidate | undefined
-  /** Its place among all. */
+  /** Its index among all operations. */
   index: number
   readonly label: () => string
   readonly apply: (tree: Tree) => { tree: Tree; result: Result }
@@ -52,7 +52,7 @@ export interface Search {
   readonly partitions: number
 }
 
-/** `isFromThePast`: reads may be answered so, as by the servers of an ensemble. */
+/** `isFromThePast`: reads may return older state, as on the servers of an ensemble. */
 export function checkLinearizable(
   history: History,
   timeline: Timeline,
@@ -80,7 +80,7 @@ export function checkLinearizable(
 
 // --- partitions ----------------------------------------------------------------------------------
 
-/** Trees by their top node; those that one operation touches belong together. */
+/** Trees by their top node; trees that one operation touches form one group. */
 function groups(history: History): Set<string>[] {
   const joined = new Map<string, Set<string>>()
   for (const { request } of history.operations) {
@@ -128,7 +128,7 @@ function candidatesOf(
 ): Candidate[] {
   const candidates: Candidate[] = []
   const owners = new Set<bigint>()
-  /** What each client was answered last, in the order in which it asked. */
+  /** The last answered operation of each client, in the order of its calls. */
   const last = new Map<string, Candidate>()
   for (const operation of history.operations) {
     const { request, result, session, client } = operation
@@ -146,7 +146,7 @@ function candidatesOf(
   for (const session of owners) {
     const record = history.sessions.get(session)
     if (record === undefined) continue
-    // Being told that a session is gone does not mean that its end is complete; an answer does.
+    // An error that a session is gone does not mean that its end is complete; an answer does.
     const answered = record.closing?.returned
     candidates.push({
       called: record.created,
@@ -192,7 +192,7 @@ function mayOwn(request: Request): boolean {
   return parts.some((part) => part.op === 'create' && (part.flags === 1 || part.flags === 3))
 }
 
-/** For showing: without what only the server knows, zxids and times. */
+/** For display: without zxids and times, which only servers know. */
 function blurred(result: Result): object {
   const { stat, parts, ...rest } = result
   return {
@@ -210,12 +210,12 @@ function statShown({ version, cversion, aversion, numChildren, ephemeralOwner }:
 
 interface Configuration {
   readonly tree: Tree
-  /** Everything before this index is done. */
+  /** All operations before this index are done. */
   readonly first: number
-  /** What is done, by index. */
+  /** The operations that are done, by index. */
   readonly done: Uint8Array
   readonly doneKey: bigint
-  /** How many of those with an answer are done. */
+  /** How many operations with an answer are done. */
   readonly answered: number
   readonly choices: number[]
 }
@@ -226,7 +226,7 @@ function findOrder(candidates: readonly Candidate[]): {
   stuckAt: string
 } {
   const must = candidates.filter(({ expected }) => expected !== undefined).length
-  /** Those that lead nowhere. */
+  /** Configurations that lead nowhere. */
   const tried = new Set<string>()
   let configurations = 0
   let furthest: Configuration | undefined
@@ -251,7 +251,7 @@ function findOrder(candidates: readonly Candidate[]): {
     const { apply, expected, hint } = candidates[choice]!
     const { tree, result } = apply(top.tree)
     if (expected !== undefined && !isSameResult(result, expected, true)) continue
-    // What changes nothing and nobody waits for need not have happened.
+    // An operation without an answer and without an effect may be left out.
     if (expected === undefined && tree === top.tree) continue
     const done = top.done.slice()
     done[choice] = 1
@@ -273,7 +273,7 @@ function withChoices(
   configuration: Omit<Configuration, 'choices'>,
   reached: number,
 ): Configuration {
-  // What nobody waits for and is not where the hint says hardly happened at all.
+  // An operation without an answer that the hint does not place probably never took effect.
   const rank = (i: number): number => {
     const { hint, expected } = candidates[i]!
     return expected === undefined && hint < reached ? Number.MAX_VALUE : hint
@@ -283,14 +283,14 @@ function withChoices(
   return { ...configuration, choices }
 }
 
-/** What may come next: whatever was called before the first answer that is still owed. */
+/** The possible next operations: those called before the earliest answer that is still due. */
 function choicesOf(
   candidates: readonly Candidate[],
   { first, done }: Omit<Configuration, 'choices'>,
 ): number[] {
   const choices: number[] = []
   let deadline = Infinity
-  // In the order of their calls: once one is too late, so are all after it.
+  // In the order of their calls: after the first one that is too late, all are.
   for (let i = first; i < candidates.length && candidates[i]!.called < deadline; i++) {
     if (done[i] === 1) continue
     const { returned, after } = candidates[i]!
@@ -311,7 +311,7 @@ function keyOfIndex(index: number): bigint {
 const keysOfParts = new WeakMap<object, bigint>()
 const keysOfNodes = new WeakMap<ModelNode, bigint>()
 
-/** As good as never the same for two trees that differ in more than zxids and times. */
+/** Practically unique for trees that differ in more than zxids and times. */
 function treeKey(tree: Tree): bigint {
   let key = 0n
   for (const part of tree.parts) {

@@ -1,2 +1,2 @@
-/** Where a checker says what it found. */
+/** A checker calls this with each violation that it finds. */
 export type Report = (violation: string) => void

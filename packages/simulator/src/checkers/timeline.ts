@@ -1,6 +1,6 @@
 /**
- * The log as it is on disk, executed by the model: what the tree was after every transaction, and
- * whether each of them is what the request behind it should have become.
+ * Executes the log on disk with the model: gives the tree after every transaction, and checks that
+ * each transaction is what its request should have become.
  */
 import { errorCodes, parentOf, readTxnBody, Reader, TxnHeader, type Txn } from '@zabra/protocol'
 import { isSameResult, isWrite, show, type Result } from '../client/request.ts'
@@ -26,20 +26,20 @@ export interface Moment {
   readonly cxid: number
   readonly time: bigint
   readonly zxid: bigint
-  /** Refused because the session had gone elsewhere: whatever was asked, it did not happen. */
+  /** Refused because the session had moved: the request had no effect. */
   readonly isTooLate: boolean
 }
 
 export interface Timeline {
-  /** One after each transaction; the first is the beginning. */
+  /** One after each transaction; the first is the initial state. */
   readonly moments: readonly Moment[]
-  /** Which moment a zxid names; undefined when the history does not have it. */
+  /** The index of the moment of a zxid; undefined if the history does not contain it. */
   readonly placeOf: (zxid: bigint) => number | undefined
-  /** Sessions by the places of what made and what ended them. */
+  /** The moments at which each session began and ended. */
   readonly sessions: ReadonlyMap<bigint, { readonly from: number; to?: number }>
 }
 
-/** The log is in the order of its zxids, which of a server on its own have no gap. */
+/** The log must be in the order of its zxids; on a standalone server they have no gap. */
 export function makeTimeline(
   log: ReadonlyMap<bigint, Uint8Array>,
   history: History,
@@ -94,7 +94,7 @@ class Execution {
     return { moments, sessions: this.sessions, placeOf: (zxid) => this.placeOf(zxid, moments) }
   }
 
-  /** The zxid with which an epoch begins is no transaction: it names what came before. */
+  /** The first zxid of an epoch is not a transaction: it stands for the state before it. */
   private placeOf(zxid: bigint, moments: readonly Moment[]): number | undefined {
     const place = this.places.get(zxid)
     if (place !== undefined || counterOf(zxid) > 0n) return place
@@ -113,7 +113,7 @@ class Execution {
       this.report(`transaction ${zxid} (${id}) was asked for by nobody`)
       return { tree, result: { err: 0 }, changes: [] }
     }
-    // It came too late, by a server that the session had left: it must not happen, wherever it is.
+    // It arrived through a server that the session had left, so it must have no effect.
     if (isTooLate) return { tree, result: { err: 0 }, changes: [] }
     this.once(id, header)
     const session = this.sessions.get(clientId)
@@ -132,7 +132,7 @@ class Execution {
     return step
   }
 
-  /** Each request at most once, and those of a session in the order they were sent. */
+  /** Each request takes effect at most once, and those of a session in the order they were sent. */
   private once(id: string, { clientId, cxid, zxid }: TxnHeader): void {
     if (this.seen.has(id)) this.report(`request ${id} is in the log twice, again at ${zxid}`)
     this.seen.add(id)
@@ -153,13 +153,13 @@ class Execution {
     const { clientId, cxid, zxid } = header
     const session = this.sessions.get(clientId)
     const isAsked = this.asked.get(key(clientId, cxid))?.request.op === 'closeSession'
-    // What a client asked another server for may find its session expired, and still be logged.
+    // A request sent to another server may find its session expired, and be logged nevertheless.
     const isLate = this.isEnsemble && isAsked && session?.to !== undefined
     if (session === undefined) this.report(`session ${clientId} ends at ${zxid} and never began`)
     else if (session.to === undefined) session.to = this.place
     else if (!isLate) this.report(`session ${clientId} ends twice, at ${zxid}`)
-    // Asked for on a server that the session then left, an end may come in late, as in Apache: the
-    // client wanted it all the same.
+    // A close request that arrives through a server that the session has left may take effect late,
+    // as in Apache: the client asked for it.
     if (isAsked && !this.isEnsemble) this.once(key(clientId, cxid), header)
     if (!isAsked && !this.expired.has(clientId)) {
       this.report(`session ${clientId} ended at ${zxid}, neither closed nor expired`)
@@ -184,7 +184,7 @@ class Execution {
     return drop(tree, path, zxid)
   }
 
-  /** The log holds the refusal or the success that the model has, and nothing else. */
+  /** The log must contain the success or the error that the model computes. */
   private compareLogged({ request }: Operation, zxid: bigint, txn: Txn, result: Result): void {
     const logged =
       txn.type === -1
@@ -198,7 +198,7 @@ class Execution {
     }
   }
 
-  /** Numbers below a node only grow, whatever was deleted and whenever the server restarted. */
+  /** Sequence numbers below a node only grow, despite deletions and restarts. */
   private checkSequence({ request }: Operation, { result, tree }: Step): void {
     const created = request.op === 'multi' ? (result.parts ?? []) : [result]
     const asked = request.op === 'multi' ? request.parts : [request]
@@ -207,7 +207,7 @@ class Execution {
       if (path === undefined || part?.op !== 'create' || path === part.path) continue
       const number = Number(path.slice(part.path.length))
       const parent = parentOf(part.path)
-      // A parent that was made anew is another one, and counts from 0.
+      // A parent that was created again is another node, and counts from 0.
       const id = `${parent} of ${tree.get(parent)?.czxid}`
       const last = this.sequences.get(id) ?? -1
       if (number <= last) this.report(`sequence number ${number} below ${parent} after ${last}`)
@@ -215,7 +215,7 @@ class Execution {
     }
   }
 
-  /** What clients were answered is what the model answers at the zxid the reply names. */
+  /** The answers to clients must equal the model's answers at the zxids in the replies. */
   private checkAnswers(moments: readonly Moment[]): void {
     for (const operation of this.history.operations) {
       const { request, result, zxid, session, identities, xid } = operation
@@ -228,7 +228,7 @@ class Execution {
       }
       const isLogged = isWrite(request)
       if (isLogged && result.err === errorCodes.systemError) {
-        // The disk was full: it must not have happened.
+        // The disk was full: the request must have no effect.
         if (this.seen.has(key(session, xid))) {
           this.report(`${describe(operation)} was refused and happened all the same`)
         }
@@ -250,10 +250,10 @@ class Execution {
   }
 }
 
-/** Refusals that say nothing about the tree. */
+/** Errors that depend on the session, not on the tree. */
 const tooLate: ReadonlySet<number> = new Set([errorCodes.sessionMoved, errorCodes.sessionExpired])
 
-/** Answered by the connection rather than by the tree. */
+/** Requests that the connection answers, not the tree. */
 const unanswerable: ReadonlySet<string> = new Set([
   'auth',
   'whoAmI',

@@ -1,4 +1,7 @@
-/** A server's tree is what the model makes of its log: at every start, and at the end. */
+/**
+ * Checks that the tree of a server is what the model makes of its log, at every start and at the
+ * end.
+ */
 import { isSameStat, show } from '../client/request.ts'
 import { aclText } from '../client/wire.ts'
 import type { TreeDump } from '../history/tree-dump.ts'

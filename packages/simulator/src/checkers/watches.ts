@@ -1,7 +1,7 @@
 /**
- * Notifications: none missed, none too many, none too early or late. For each connection the
- * frames that came are compared with those that must have come, between the replies where they
- * must stand.
+ * Checks notifications: none missing, none superfluous, none too early or late. For each connection
+ * it compares the frames that arrived with those that had to arrive, and their positions between
+ * the replies.
  */
 import {
   addWatchModes,
@@ -37,7 +37,10 @@ interface Told {
 }
 
 interface Expected extends Told {
-  /** Whether it may be seen depends on who its client was at that moment, which is not known. */
+  /**
+   * Whether the client could read the node depends on its identities at that moment, which are
+   * unknown.
+   */
   readonly isDoubtful: boolean
 }
 
@@ -48,10 +51,12 @@ class Follower {
   private readonly data = new Map<string, number>()
   private readonly children = new Map<string, number>()
   private readonly identities: string[] = []
-  /** Presented since a zxid was last shown: what happened meanwhile came before or after. */
+  /**
+   * Identities added since the last reply with a zxid: other events may come before or after them.
+   */
   private readonly recent: string[] = []
   private expected: Expected[] = []
-  /** Everything up to here has been told, or is in `expected`. */
+  /** All events up to this moment were delivered, or are in `expected`. */
   private reached = -1
 
   constructor(conversation: Conversation, timeline: Timeline, report: Report) {
@@ -68,7 +73,7 @@ class Follower {
         else if (!this.told(frame)) return
         continue
       }
-      // Presented before this answer came, but perhaps behind its question.
+      // Added before this answer arrived, but perhaps after its request was sent.
       const { length: sure } = this.identities
       if (frame.zxid > 0n) {
         this.advance(this.timeline.placeOf(frame.zxid) ?? this.reached)
@@ -98,7 +103,7 @@ class Follower {
     this.report(`${client} (session ${session}, life ${life}) ${what}`)
   }
 
-  /** The next that is due must be this one. */
+  /** The next expected notification must be this one. */
   private told(frame: Told): boolean {
     const place = this.timeline.placeOf(frame.zxid) ?? -1
     let due: Expected | undefined
@@ -117,7 +122,7 @@ class Follower {
   }
 
   private advance(upTo: number): void {
-    // What happened before the first frame happened before there could be a watch.
+    // Events before the first frame came before there could be a watch.
     if (this.reached < 0) this.reached = upTo
     while (this.reached < upTo) {
       const moment = this.timeline.moments[++this.reached]
@@ -147,7 +152,7 @@ class Follower {
     }
   }
 
-  /** Whether there is a watch; one-shot ones are used up. */
+  /** Whether there is a watch; removes one-shot watches. */
   private hit(table: Map<string, number>, path: string): boolean {
     const modes = table.get(path) ?? 0
     if ((modes & standard) !== 0) set(table, path, modes & ~standard)
@@ -207,7 +212,7 @@ class Follower {
     table.set(path, (table.get(path) ?? 0) | mode)
   }
 
-  /** After a reconnect: what was missed is told before the answer, the rest is watched again. */
+  /** After a reconnect: missed events come before the answer; the other watches are set again. */
   private restored(
     request: Extract<Request, { op: 'setWatches' }>,
     zxid: bigint,
@@ -252,7 +257,7 @@ class Follower {
   }
 }
 
-/** Whether all that is due was told in its order, with or without what is doubtful. */
+/** Whether all expected notifications came in order, with or without the doubtful ones. */
 function isTold(due: readonly Expected[], told: readonly Told[]): boolean {
   let at = 0
   for (const each of due) {

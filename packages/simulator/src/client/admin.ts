@@ -1,4 +1,6 @@
-/** Whoever changes the members: one request, on a connection of its own, asked once. */
+/**
+ * The administrator who changes the members: each request uses a new connection and is sent once.
+ */
 import {
   ConnectRequest,
   ConnectResponse,
@@ -19,12 +21,12 @@ import { leaderOf } from '../faults/leader-of.ts'
 import type { Fault } from '../faults/schedule.ts'
 import type { Random } from '../world/random.ts'
 
-/** One change at one moment; whom it concerns depends on who the members are by then. */
+/** One change at one moment; which servers it affects depends on the members at that time. */
 export interface ChangeStep {
   readonly atMs: number
   readonly kind: 'join' | 'leave' | 'leaderLeaves' | 'role' | 'replace'
   readonly amount: number
-  /** What goes wrong while it is under way, and how long after it was asked for. */
+  /** A fault during the change, and its delay after the request. */
   readonly trouble: Fault | undefined
 }
 
@@ -107,7 +109,7 @@ export class Admin {
     }
   }
 
-  /** What becomes of it is seen by what the servers do. */
+  /** The result is judged by what the servers do. */
   private ask(server: string, { joining, leaving, members }: Wanted): void {
     const { world, network, recorder, history } = this.cluster
     const name = `admin-${++this.asked}`
@@ -179,7 +181,7 @@ function line(id: ServerId, spec: ServerSpec): string {
   return `server.${id}=${formatServerSpec(spec)}`
 }
 
-/** Some of the members, and others in place of the rest. */
+/** Some of the members, with others replacing the rest. */
 function replaced(config: Membership, everybody: readonly ServerId[], amount: number): string {
   const at = Math.floor(amount * everybody.length)
   const turned = [...everybody.slice(at), ...everybody.slice(0, at)]

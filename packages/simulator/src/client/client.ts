@@ -19,7 +19,7 @@ import { show, type Request } from './request.ts'
 import { KnownWatches } from './known-watches.ts'
 import { decodeResult, encodeRequest, xidOf } from './wire.ts'
 
-/** What a client needs to know of the cluster it talks to. */
+/** What a client needs to know about the cluster. */
 export interface Servers {
   readonly names: readonly string[]
 }
@@ -28,13 +28,13 @@ const frameBytesMax = 4 * 1024 * 1024
 const pingXid = xids.ping
 const noPassword = new Uint8Array(16)
 
-/** A client: one session at a time, over one connection at a time, in real bytes. */
+/** A client with one session and one connection at a time, speaking the real protocol. */
 export class SimClient implements FrameSink {
   readonly name: string
   session = 0n
-  /** That it is connected to, or was last. */
+  /** The server that it is or was last connected to. */
   server = ''
-  /** Where it goes next, if that is not left to chance. */
+  /** The next server to connect to; undefined to choose at random. */
   private wantedServer: string | undefined
   /** Requests that wait for a connection. */
   private readonly waiting: Request[] = []
@@ -84,7 +84,7 @@ export class SimClient implements FrameSink {
     this.wantedTimeoutMs = this.timeoutMs = parts.timeoutMs
   }
 
-  /** How long it waits for a word before it goes elsewhere. */
+  /** How long it waits for an answer before it tries another server. */
   get patienceMs(): number {
     return (this.timeoutMs * 2) / 3
   }
@@ -106,7 +106,7 @@ export class SimClient implements FrameSink {
     this.watch()
   }
 
-  /** For good. */
+  /** Stops it for good. */
   stop(): void {
     this.isStopped = true
     this.watchdog?.cancel()
@@ -114,38 +114,41 @@ export class SimClient implements FrameSink {
     this.disconnected('stopped')
   }
 
-  /** The network cuts its connection, somewhere in the middle of what is under way. */
+  /** The network resets its connection in the middle of whatever is in transit. */
   resetConnection(): void {
     this.stream?.reset()
   }
 
   ask(request: Request): void {
-    // Who asks is settled before more is asked: an answer depends on it, and it overtakes others.
+    // Sent only when nothing is pending, because answers depend on the identities, and the reply to
+    // auth overtakes others.
     if (request.op === 'auth' && !this.isIdle) return
     if (this.state === 'connected') this.send(request)
     else this.waiting.push(request)
   }
 
-  /** Closes the connection; the session goes on over another. */
+  /** Closes the connection; the session continues on another one. */
   reconnect(): void {
     this.stream?.close()
     this.lost('reconnects')
   }
 
-  /** As `reconnect`, and to this server. */
+  /** Like `reconnect`, to this server. */
   goTo(server: string): void {
     if (this.server === server && this.isConnected) return
     this.wantedServer = server
     this.reconnect()
   }
 
-  /** The connection stays half open on the server, while the session goes on over another. */
+  /**
+   * The old connection stays half open on the server, while the session continues on another one.
+   */
   move(): void {
     this.stream?.vanish()
     this.lost('moves')
   }
 
-  /** Never comes back to its session, and does not say so. */
+  /** Leaves its session without closing it. */
   abandon(): void {
     this.stream?.vanish()
     this.disconnected('abandons its session')
@@ -194,7 +197,7 @@ export class SimClient implements FrameSink {
     this.connectLater()
   }
 
-  /** What was asked and not answered stays so: nobody knows whether it happened. */
+  /** Requests without an answer stay open: their effect is unknown. */
   private disconnected(why: string): void {
     if (this.state === 'connected') {
       this.trace(`${this.name} ${why}; ${this.pending.length} unanswered`)
@@ -214,7 +217,7 @@ export class SimClient implements FrameSink {
     this.xid = 0
   }
 
-  /** Pings in time, and gives up on a connection that is silent for too long. */
+  /** Sends pings in time, and leaves a connection that is silent for too long. */
   private watch(): void {
     if (this.isStopped) return
     this.watchdog = this.world.after(this.timeoutMs / 12, () => this.watch())
@@ -336,7 +339,7 @@ export class SimClient implements FrameSink {
       this.conversation!.frames.push({ kind: 'ping', zxid })
       return
     }
-    // Proofs of identity are answered the moment they are read, ahead of what was asked before.
+    // The reply to auth is sent at once, ahead of replies to earlier requests.
     const isAuth = xid === xids.auth
     const at = isAuth ? this.pending.findIndex(({ request }) => request.op === 'auth') : 0
     const operation = this.pending.splice(at, 1)[0]
@@ -367,7 +370,7 @@ export class SimClient implements FrameSink {
     this.connectLater()
   }
 
-  /** Time does not go back for a client, whatever server it talks to. */
+  /** A client must never see an older zxid than before, on any server. */
   private saw(zxid: bigint): void {
     if (zxid <= 0n) return
     if (zxid < this.lastZxid) this.complain(`is shown zxid ${zxid} after ${this.lastZxid}`)

@@ -1,7 +1,7 @@
 import { addWatchModes, errorCodes, eventTypes, watcherTypes } from '@zabra/protocol'
 import type { Request, RestoredWatches, Result } from './request.ts'
 
-/** The watches a client believes to have: what it asks for again after a reconnect. */
+/** The watches that a client believes to have, and sets again after a reconnect. */
 export class KnownWatches {
   private readonly data = new Set<string>()
   private readonly exist = new Set<string>()

@@ -1,4 +1,4 @@
-/** What clients ask for, in the words of workloads and of the model. */
+/** Requests and results in the form that workloads and the model use. */
 
 export type AclName = 'open' | 'readOnly' | 'alice' | 'auth'
 
@@ -70,7 +70,7 @@ export interface StatView {
   readonly pzxid: bigint
 }
 
-/** The answer, in a form that the model and the wire share. */
+/** An answer in a form that the model and the wire share. */
 export interface Result {
   readonly err: number
   readonly path?: string
@@ -98,7 +98,7 @@ export function show(value: unknown): string {
   })
 }
 
-/** What of a stat counts where zxids and times are not to be believed. */
+/** The fields of a stat to compare if zxids and times are not trusted. */
 const blurredStat = [
   'version',
   'cversion',
@@ -109,7 +109,7 @@ const blurredStat = [
 ] as const
 const wholeStat = [...blurredStat, 'czxid', 'mzxid', 'pzxid', 'ctime', 'mtime'] as const
 
-/** `isBlurred`: zxids and times, which only the server knows, are left out. */
+/** `isBlurred`: ignores zxids and times, which only the server knows. */
 export function isSameResult(one: Result, other: Result, isBlurred = false): boolean {
   return (
     one.err === other.err &&

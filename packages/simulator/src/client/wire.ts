@@ -37,7 +37,7 @@ import {
 import { aclOf } from '../model/acl.ts'
 import type { Part, ReadPart, Request, Result } from './request.ts'
 
-/** A request as a whole frame. */
+/** Encodes a request as a whole frame. */
 export function encodeRequest(xid: number, request: Request): Uint8Array {
   const writer = new Writer()
   writer.int(0)
@@ -54,7 +54,7 @@ function codeOf(request: Request): number {
   return operations[request.op].code
 }
 
-/** The id under which an answer comes; requests with an id of their own ignore the count. */
+/** The xid of a request; some requests have a fixed xid and do not count. */
 export function xidOf(request: Request, next: () => number): number {
   if (request.op === 'auth') return xids.auth
   if (request.op === 'setWatches') return xids.setWatches
@@ -155,7 +155,7 @@ function multiReadOp({ op, path }: ReadPart): MultiOp {
   return { type: op === 'getData' ? 4 : 8, request: { path, watch: false } }
 }
 
-/** The body of a reply that reports no error. */
+/** Decodes the body of a reply without an error. */
 export function decodeResult(request: Request, reader: Reader): Result {
   switch (request.op) {
     case 'create':

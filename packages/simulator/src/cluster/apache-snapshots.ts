@@ -2,15 +2,16 @@ import type { Database, SnapshotSource } from '@zabra/core'
 import type { Writer } from '@zabra/protocol'
 
 /**
- * From now on the database writes snapshots, to disk and to learners, by the rules of Apache
- * ZooKeeper: node after node by path, depth-first, each as it is when its turn comes. So a snapshot
- * may hold nodes that are younger than its name, also below one that was made anew meanwhile.
+ * Makes the database write snapshots, to disk and to learners, by the rules of Apache ZooKeeper:
+ * node by node in depth-first order of paths, each in its state at that moment. So a snapshot may
+ * contain nodes that are newer than its name, also below a node that was created again in the
+ * meantime.
  */
 export function writeSnapshotsAsApache(db: Database): void {
   const original = db.snapshotSource.bind(db)
   db.snapshotSource = () => {
     const source = original()
-    // Only for what surrounds the nodes: the walk is another one.
+    // Only the parts around the nodes are used: the walk is different.
     source.release()
     return { ...source, ...walk(db), release: () => {} }
   }
@@ -35,7 +36,7 @@ function walk(db: Database): Pick<SnapshotSource, 'writeNodes'> {
 const withoutLengths = 52
 const pzxid = [60, 68] as const
 
-/** Returns the paths of the children; there is nothing to write where the node is gone. */
+/** Returns the paths of the children; writes nothing if the node is gone. */
 function writeNode(tree: Database['tree'], path: string, writer: Writer): string[] {
   const id = tree.find(path)
   if (id === 0) return []

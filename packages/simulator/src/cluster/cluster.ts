@@ -2,7 +2,7 @@ import { Admin } from '../client/admin.ts'
 import { SimClient } from '../client/client.ts'
 import { History } from '../history/history.ts'
 import { Recorder } from '../history/recorder.ts'
-import type { Mutant } from '../mutants/mutant.ts'
+import type { Mutant } from './mutant.ts'
 import { Network } from '../world/network.ts'
 import { Random } from '../world/random.ts'
 import { World } from '../world/world.ts'
@@ -17,22 +17,26 @@ import { drawMembership, drawStrangers, type Shape } from './shape.ts'
 
 export interface ClusterOptions {
   readonly seed: string
-  /** One is on its own, more are the voters of an ensemble. */
+  /** 1 is a standalone server; more are the voters of an ensemble. */
   readonly servers: number
   readonly shape: Shape
   readonly clients: number
-  /** Whether members come and go. */
+  /** Whether members are added and removed. */
   readonly isChanging: boolean
-  /** After how long a container that never had a child goes; never, by default. */
+  /** How long a container that never had a child stays; forever by default. */
   readonly neverUsedMsMax?: number | undefined
-  /** At least so many transactions fit into an epoch. */
+  /** The minimum number of transactions in an epoch. */
   readonly epochRoomMin?: bigint | undefined
   readonly mutant?: Mutant | undefined
-  /** Settings of every leader, instead of drawn ones. */
+  /** Settings of every leader, instead of random ones. */
   readonly zab?: ZabKnobs | undefined
+  /** Changes the drawn options of the servers. */
+  readonly adjust?: ((drawn: ServerOptions) => ServerOptions) | undefined
+  /** How the world waits between two events; by default until no microtask is left. */
+  readonly wait?: ((next: () => void) => void) | undefined
 }
 
-/** Real servers and clients living in one virtual world. */
+/** Real servers and clients in one virtual world. */
 export class Cluster {
   readonly random: Random
   readonly world: World
@@ -41,20 +45,23 @@ export class Cluster {
   readonly history = new History()
   readonly servers: readonly SimServer[]
   readonly clients: readonly SimClient[]
-  /** In the large directory; undefined where there are no trees that anybody may write to. */
+  /**
+   * The number of nodes in the large directory; undefined if there are no trees that everybody may
+   * write to.
+   */
   manyNodes: number | undefined
-  /** From here on nothing may fail, and there must be progress. */
+  /** From now on nothing may fail, and there must be progress. */
   isHealed = false
-  /** Who changes the members. */
+  /** The client that changes the members. */
   readonly admin: Admin
   private readonly names: readonly string[]
 
   constructor(of: ClusterOptions) {
     const { seed, servers, shape, clients, isChanging, neverUsedMsMax = 0, mutant } = of
-    const { epochRoomMin = 0n, zab = mutant?.zab } = of
+    const { epochRoomMin = 0n, zab = mutant?.zab, adjust = (drawn) => drawn } = of
     const random = new Random(seed)
     this.random = random
-    this.world = new World(random)
+    this.world = new World(random, of.wait)
     const drawn = random.fork('cluster')
     const slow = drawn.chance(0.3)
     this.network = new Network(this.world, random.fork('network'), {
@@ -65,7 +72,7 @@ export class Cluster {
     const membership =
       servers === 1 ? undefined : drawMembership(servers, shape, random.fork('membership'))
     this.recorder = new Recorder(this.world, this.history, membership)
-    const drawnOptions = drawServerOptions(random.fork('options'), neverUsedMsMax)
+    const drawnOptions = adjust(drawServerOptions(random.fork('options'), neverUsedMsMax))
     const options =
       membership === undefined
         ? [drawnOptions]
@@ -96,7 +103,7 @@ export class Cluster {
     this.clients = Array.from({ length: clients }, (_, i) => this.makeClient(`client-${i + 1}`))
   }
 
-  /** Whether it is no member at first. */
+  /** Whether a server is not a member at first. */
   isStranger({ options }: SimServer): boolean {
     const { self } = options.ensemble ?? {}
     return self !== undefined && this.recorder.ensemble?.membership.servers.has(self) === false

@@ -3,7 +3,7 @@ import { decodeText, encodeText } from '@zabra/protocol'
 
 export const configPath = '/conf/zoo.cfg'
 
-/** What an operator writes before the first start. */
+/** The file that an operator writes before the first start. */
 export async function writeConfig(disk: Disk, members: Membership): Promise<void> {
   await disk.makeDirectory('/conf')
   const file = await disk.create(configPath)
@@ -14,7 +14,7 @@ export async function writeConfig(disk: Disk, members: Membership): Promise<void
   await disk.syncDirectory('/conf')
 }
 
-/** The members that a server starts with, wherever its configuration file says they are. */
+/** The members that a server starts with, from its configuration files. */
 export async function readMembers(disk: Disk): Promise<Membership> {
   const text = await readText(disk, configPath)
   const [, path, version] = /^dynamicConfigFile=(.*\.([0-9a-f]+))$/m.exec(text) ?? []

@@ -3,9 +3,11 @@ import {
   ConfigFiles,
   EnsemblePeer,
   Epochs,
+  type BatchSource,
   type Database,
   type Disk,
   type Host,
+  type Journal,
   type Membership,
   type PeerPorts,
   type RecoveryOptions,
@@ -19,37 +21,37 @@ import type { ServerOptions, ZabKnobs } from './server-options.ts'
 import { serverName, SimPeerNetwork, type PeerHost } from './sim-peer-network.ts'
 import type { Tapped } from './tap.ts'
 
-/** What an ensemble asks of its servers beyond what a server on its own is asked. */
+/** Settings of the servers of an ensemble that standalone servers do not have. */
 export interface EnsembleSettings {
   readonly self: bigint
   readonly membership: Membership
   readonly initLimit: number
   readonly syncLimit: number
-  /** How much of the history is kept in memory for learners that were away. */
+  /** The number of transactions kept in memory for learners that reconnect. */
   readonly commitLogCount: number
-  /** So many transactions are in an epoch at most: with the real bound none would ever be full. */
+  /** The maximum number of transactions in an epoch: the real limit would never be reached. */
   readonly counterMax: bigint | undefined
-  /** Whether members change; then they are kept on disk. */
+  /** Whether members change; then they are stored on disk. */
   readonly isChanging: boolean
-  /** Followers take observers, where there are any. */
+  /** Whether followers accept observers. */
   readonly observerMasters: boolean
   readonly zab: ZabKnobs
 }
 
-/** What the ensemble's watcher is told of one process. */
+/** Events of one process that the record of the ensemble observes. */
 export interface EnsembleEvents {
-  /** The epochs this life starts with. */
+  /** The epochs at the start of this life. */
   epochs(epochs: Epochs, lastZxid: bigint): void
-  /** Something became part of the applied history; whether as committed is not said here. */
+  /** A transaction became part of the applied history; it may not be committed. */
   applied(zxid: bigint, payload: Uint8Array): void
   zab(event: ZabEvent): void
-  /** The log is durable up to here, or was replaced by one that is no longer than this. */
+  /** The log is durable up to here, or was replaced by one that ends here. */
   logged(zxid: bigint, isReplaced: boolean): void
   said: Tapped['said']
   voted: Tapped['voted']
 }
 
-/** A committed log that tells what is added to it. */
+/** A committed log that reports additions. */
 export class WatchedLog extends CommittedLog {
   private readonly tell: (zxid: bigint, payload: Uint8Array) => void
 
@@ -64,9 +66,9 @@ export class WatchedLog extends CommittedLog {
   }
 }
 
-/** A log that tells up to where it is durable. */
+/** A log that reports how far it is durable. */
 export class WatchedTxnLog extends TxnLog {
-  /** The second tells that what came after was given up. */
+  /** Called with the new end; the second argument says that later records were discarded. */
   tell: ((zxid: bigint, isReplaced: boolean) => void) | undefined
 
   override async append(batch: LogBatch): Promise<void> {
@@ -81,7 +83,7 @@ export class WatchedTxnLog extends TxnLog {
   }
 }
 
-/** A server's part in its ensemble, put together as `@zabra/server` does it. */
+/** Assembles a server's part in its ensemble as `@zabra/server` does. */
 export async function joinEnsemble(
   parts: {
     db: Database
@@ -89,6 +91,7 @@ export async function joinEnsemble(
     disk: Disk
     log: TxnLog
     committedLog: CommittedLog
+    journal: (source: BatchSource) => Journal
     host: Host
     network: Network
     peerHost: PeerHost
@@ -113,6 +116,7 @@ export async function joinEnsemble(
       recovery,
       disk,
       log,
+      journal: parts.journal,
       epochs,
       committedLog,
       host,

@@ -7,22 +7,24 @@ import type { Stranger } from './shape.ts'
 export const dataDirectory = '/data/version-2'
 export const logDirectory = '/log/version-2'
 
-/** How one simulated server is configured: small limits, so that everything happens often. */
+/** The configuration of one simulated server: small limits, so that rare events happen often. */
 export interface ServerOptions {
   readonly peer: PeerOptions
   readonly journal: JournalOptions
   readonly database: DatabaseOptions
   readonly preAllocBytes: number
-  /** `no`: what was written is there after a crash of the process, and not after one of the machine. */
+  /** `no`: written data survives a crash of the process, but not a power failure. */
   readonly forceSync: boolean
   readonly tickPeriodMs: number
-  /** Snapshots are written by the rules of Apache ZooKeeper. */
+  /** Whether snapshots are written by the rules of Apache ZooKeeper. */
   readonly writesAsApache: boolean
-  /** A path of which the use is counted. */
+  /** A path whose usage is counted. */
   readonly quota: string
-  /** While it looks for a leader, or joins one: that is decided by waits of a few hundred ms. */
+  /**
+   * The tick while it looks for a leader, or joins one: that involves waits of a few hundred ms.
+   */
   readonly electionTickPeriodMs: number
-  /** Undefined for a server on its own. */
+  /** Undefined for a standalone server. */
   readonly ensemble: EnsembleSettings | undefined
 }
 
@@ -37,10 +39,10 @@ export type ZabKnobs = Pick<
   | 'leaderServes'
 >
 
-/** The schemes that the simulated authenticator knows. */
+/** The schemes of the simulated authenticator. */
 export const schemes: ReadonlySet<string> = new Set(['ip', 'digest', 'super'])
 
-/** Of trees that the workload writes to, and one that is never there. */
+/** Trees that the workload writes to, and a path that never exists. */
 const quotas = ['/a', '/b', '/t', '/nowhere']
 
 export function drawServerOptions(random: Random, neverUsedMsMax: number): ServerOptions {
@@ -90,7 +92,7 @@ export function drawServerOptions(random: Random, neverUsedMsMax: number): Serve
   }
 }
 
-/** Mostly no client reaches them; otherwise each reply, or each request, is one too many. */
+/** In most runs no client reaches the limits; in the others every reply or request exceeds one. */
 function drawLimits(random: Random): PeerOptions['limits'] {
   if (random.chance(0.5)) return {}
   return {
@@ -101,7 +103,7 @@ function drawLimits(random: Random): PeerOptions['limits'] {
   }
 }
 
-/** The same for each server of an ensemble, but for its number. */
+/** The same options for each server of an ensemble, except its number. */
 export function asEnsemble(
   options: ServerOptions,
   membership: Membership,
@@ -126,7 +128,7 @@ export function asEnsemble(
     peer: { ...options.peer, rules, serverId: Number(self) },
     journal: { ...options.journal, logBytesMax },
     forceSync,
-    // Their disks are copied often, to see what a power failure would leave.
+    // These disks are copied often, to see what a power failure would leave.
     preAllocBytes: Math.min(options.preAllocBytes, 65_536),
     tickPeriodMs: Math.min(options.tickPeriodMs, 100),
     ensemble: {
@@ -143,7 +145,7 @@ export function asEnsemble(
   }))
 }
 
-/** How a leader brings others up: in small steps, in other ways than it would choose, not all at once. */
+/** Draws how a leader synchronizes learners: in small steps, in unusual ways, not all at once. */
 function drawZab(random: Random): ZabKnobs {
   return {
     ...(random.chance(0.6) ? { sliceBytes: random.pick([100, 500, 3000]) } : {}),

@@ -6,6 +6,7 @@ import {
   Peer,
   recordInto,
   type Authenticator,
+  type BatchSource,
   type ClientConnection,
   type ClientLink,
   type Database,
@@ -15,8 +16,8 @@ import {
   type TraceEvent,
 } from '@zabra/core'
 import { codes, decodeText, Reader } from '@zabra/protocol'
-import { plantQuota } from '../checkers/derived.ts'
-import type { Mutant } from '../mutants/mutant.ts'
+import { plantQuota } from '../history/derived.ts'
+import type { Mutant } from './mutant.ts'
 import type { Network, StreamEnd } from '../world/network.ts'
 import type { Random } from '../world/random.ts'
 import type { SimDisk } from '../world/sim-disk.ts'
@@ -26,34 +27,35 @@ import { joinEnsemble, WatchedLog, WatchedTxnLog, type EnsembleEvents } from './
 import { schemes, type ServerOptions } from './server-options.ts'
 import type { SimPeerNetwork } from './sim-peer-network.ts'
 
-/** What a process tells the one who watches over it. */
+/** Events that a process reports to its server. */
 export interface ProcessEvents extends EnsembleEvents {
   /** It serves; the database is as recovery left it. */
   started(db: Database): void
-  /** It ended by itself; undefined when it could not even start for a fault of its disk. */
+  /** It ended by itself, or a disk fault kept it from starting. */
   ended(error: Error): void
   traced(event: TraceEvent | { readonly type: string }): void
-  /** A client's session was ended for silence that lasted so long by the server's own clock. */
+  /** A session was expired after this silence by the server's own clock. */
   expired(sessionId: bigint, silentMs: number, timeoutMs: number): void
 }
 
-/** The clocks of one process: each runs at a speed of its own, and the wall clock may jump. */
+/** The clocks of one process: each runs at its own rate, and the wall clock may jump. */
 export interface ProcessClock {
   readonly rate: number
   wallOffsetMs: number
 }
 
-const wallStartMs = 1_700_000_000_000
+/** The time of day when a world begins. */
+export const wallStartMs = 1_700_000_000_000
 
-/** One life of a server: what a crash ends. It is driven as the real host drives it. */
+/** One life of a server, until a crash ends it. It is driven as the real host drives it. */
 export class ServerProcess {
   peer: Peer | EnsemblePeer | undefined
   journal: Journal | undefined
   isServing = false
   isStopping = false
-  /** Its connections with the other servers of an ensemble. */
+  /** Its connections to the other servers of an ensemble. */
   peerNetwork: SimPeerNetwork | undefined
-  /** How often it went on after it had stood still. */
+  /** How often it was resumed after a pause. */
   resumes = 0
   private readonly name: string
   private readonly network: Network
@@ -71,15 +73,17 @@ export class ServerProcess {
   private readonly mutant: Mutant | undefined
   private readonly startedAtMs: number
   private readonly links = new Set<Link>()
-  /** Taken by the kernel; a process that is paused has not looked at them yet. */
+  /** Connections that the kernel has accepted and a paused process has not processed yet. */
   private readonly accepted = new Set<StreamEnd>()
   private dirty: { flush(): void }[] = []
   private isTurnScheduled = false
   /** By the server's own clock. */
   private readonly lastHeardMs = new Map<bigint, number>()
-  /** Sessions whose clients were heard of here since the leader was last told so. */
+  /** Sessions that were active here since the last report to the leader. */
   private heard = new Set<bigint>()
-  /** Since when it leads, by its own clock: whoever begins to lead gives each session its time. */
+  /**
+   * When its leadership began, by its own clock: a new leader restarts the timeout of each session.
+   */
   private ledSinceMs = 30
 
   constructor(parts: {
@@ -116,7 +120,7 @@ export class ServerProcess {
     return this.isPaused
   }
 
-  /** A process that is paused does its work later, one that is gone never. */
+  /** Runs work as part of the process: later if it is paused, never if it has ended. */
   enter(work: () => void): void {
     if (!this.isAlive) return
     if (this.isPaused) {
@@ -142,7 +146,7 @@ export class ServerProcess {
     for (const work of backlog) this.enter(work)
   }
 
-  /** The process ends at once; its sockets are closed by the kernel. */
+  /** Ends the process at once; the kernel closes its sockets. */
   kill(): void {
     if (!this.isAlive) return
     this.isAlive = false
@@ -152,7 +156,7 @@ export class ServerProcess {
     this.peerNetwork?.die('close')
   }
 
-  /** The machine ends at once, and nobody says goodbye. */
+  /** Ends the machine at once; no socket is closed. */
   losePower(): void {
     if (!this.isAlive) return
     this.isAlive = false
@@ -162,7 +166,7 @@ export class ServerProcess {
     this.peerNetwork?.die('vanish')
   }
 
-  /** As the server's `stop`: everything acknowledged is on disk, then connections end. */
+  /** Like the server's `stop`: everything acknowledged is on disk, then connections end. */
   async stop(): Promise<void> {
     if (this.isStopping || !this.isAlive) return
     this.isStopping = true
@@ -230,7 +234,7 @@ export class ServerProcess {
   }
 
   private get monotonicMs(): number {
-    // As `performance.now()`: it starts with the process.
+    // Like `performance.now()`: it starts with the process.
     return 30 + (this.world.nowMs - this.startedAtMs) * this.clock.rate
   }
 
@@ -268,27 +272,28 @@ export class ServerProcess {
     })
     log.tell = (zxid, isReplaced) => this.events.logged(zxid, isReplaced)
     const ports = { authenticator, trace: (event: TraceEvent) => this.traced(event) }
+    const makeJournal = (source: BatchSource): Journal =>
+      new Journal(
+        {
+          source,
+          log,
+          disk,
+          host: this.host(),
+          trace: (event) => this.events.traced(event),
+          turn: (work) => this.turn(work),
+        },
+        options.journal,
+        (error) => this.end(error),
+      )
     const peer =
       options.ensemble === undefined
         ? new Peer(db, options.peer, ports, this.clockNow())
-        : await this.join({ db, recovery, disk, log, committedLog, ports })
-    const journal = new Journal(
-      {
-        source: peer,
-        log,
-        disk,
-        host: this.host(),
-        trace: (event) => this.events.traced(event),
-        turn: (work) => this.turn(work),
-      },
-      options.journal,
-      (error) => this.end(error),
-    )
+        : await this.join({ db, recovery, disk, log, committedLog, ports, journal: makeJournal })
+    const journal = peer instanceof EnsemblePeer ? peer.journal : makeJournal(peer)
     this.peer = peer
     this.journal = journal
     this.setTime()
     if (peer instanceof EnsemblePeer) {
-      peer.journal = journal
       this.mutant?.joined?.(peer)
     } else {
       this.mutant?.serving?.({ peer, journal, log, db, disk })
@@ -306,7 +311,7 @@ export class ServerProcess {
   private async join(
     parts: Pick<
       Parameters<typeof joinEnsemble>[0],
-      'db' | 'recovery' | 'disk' | 'log' | 'committedLog'
+      'db' | 'recovery' | 'disk' | 'log' | 'committedLog' | 'journal'
     > & { ports: PeerPorts },
   ): Promise<EnsemblePeer> {
     const { options } = this
@@ -327,7 +332,7 @@ export class ServerProcess {
             told: (sessions) => {
               for (const id of sessions) {
                 this.lastHeardMs.set(id, Math.floor(this.monotonicMs))
-                // A follower that takes observers tells its leader in turn.
+                // A follower with observers reports their sessions to its leader.
                 this.heard.add(id)
               }
             },
@@ -339,7 +344,7 @@ export class ServerProcess {
           ...this.events,
           zab: (event) => {
             if (event.type === 'leading') this.ledSinceMs = Math.floor(this.monotonicMs)
-            // The next leader learns of clients only what it is told itself.
+            // The next leader knows only the sessions that are reported to it.
             if (event.type === 'looking' || event.type === 'appointed') this.heard.clear()
             this.events.zab(event)
           },
@@ -362,7 +367,7 @@ export class ServerProcess {
     return { nowMs: Math.floor(this.monotonicMs), wallMs: this.wallMs }
   }
 
-  /** As the real host does it: the time, the work, and what is to be sent. */
+  /** Like the real host: sets the time, does the work, and flushes the output. */
   private turn(work: () => void): void {
     this.setTime()
     work()
@@ -392,7 +397,7 @@ export class ServerProcess {
     if (peer.hasBatch) this.scheduleTurn()
   }
 
-  /** Notes of whom something is read; proving an identity is no sign of life. */
+  /** Records that a session was active; authentication does not count. */
   private listen(connection: ClientConnection): void {
     const read = connection.frame.bind(connection)
     connection.frame = (bytes, start, end) => {
@@ -400,7 +405,7 @@ export class ServerProcess {
       const type = end - start < 8 ? 0 : new Reader(bytes, start + 4, end).int()
       if (state === 'open' && sessionId !== 0n && type !== codes.auth && type !== codes.sasl) {
         this.lastHeardMs.set(sessionId, Math.floor(this.monotonicMs))
-        // The leader cannot be told of a session that is still being made.
+        // A session that is still being created cannot be reported to the leader.
         if (this.peer?.db.sessions.has(sessionId) === true) this.heard.add(sessionId)
       }
       return read(bytes, start, end)
@@ -425,7 +430,7 @@ export class ServerProcess {
     for (const link of dirty) link.flush()
   }
 
-  /** The simulated kernel has taken what was sent, so reads that waited for that go on. */
+  /** The simulated kernel has accepted the output, so reads that waited for it continue. */
   drained(connection: ClientConnection): void {
     this.peer?.drained(connection)
     if (this.peer?.hasBatch === true) this.scheduleTurn()
@@ -466,7 +471,7 @@ export class Link implements ClientLink {
   readonly stream: StreamEnd
   connection!: ClientConnection
   isClosing = false
-  /** The simulated kernel takes everything at once. */
+  /** The simulated kernel accepts everything at once. */
   readonly unsentBytes = 0
   private readonly process: ServerProcess
   private isDirty = false
@@ -514,7 +519,7 @@ export class Link implements ClientLink {
   }
 }
 
-/** Anybody is who they say they are: what is simulated is what follows from it. */
+/** Accepts every identity: what is simulated is what follows from it. */
 const authenticator: Authenticator = {
   schemes,
   authenticate: (scheme, token) => {
@@ -529,7 +534,7 @@ export function digestOf(userAndPassword: string): string {
   return `${userAndPassword.split(':', 1)[0]}:hash`
 }
 
-/** Faults of the disk end a server rightly; anything else is a bug. */
+/** Whether a fault of the disk explains the end of a server; anything else is a bug. */
 export function isExcusable(error: Error): boolean {
   if (error instanceof AssertionError) return false
   return (

@@ -8,7 +8,7 @@ import {
 } from '@zabra/core'
 import type { Damage } from '../faults/rot.ts'
 import type { Recorder, Recovery } from '../history/recorder.ts'
-import type { Mutant } from '../mutants/mutant.ts'
+import type { Mutant } from './mutant.ts'
 import type { Network, StreamEnd } from '../world/network.ts'
 import type { Random } from '../world/random.ts'
 import { crashAtKind, SimDisk, takeoverLost } from '../world/sim-disk.ts'
@@ -18,7 +18,7 @@ import { writeConfig } from './config-file.ts'
 import { isExcusable, ServerProcess, type ProcessClock } from './server-process.ts'
 
 const slowSnapshots = 1000
-/** Within so much time after it begins, what a leader brings up may lose that. */
+/** A learner that is to lose its leader during synchronization loses it within this time. */
 const takeoverMsMax = 60
 
 /** A server: a disk that survives, and processes that come and go. */
@@ -64,7 +64,7 @@ export class SimServer {
     this.mutant = parts.mutant
     this.clock = parts.clock
     this.disk = new SimDisk(parts.world, parts.random.fork(`disk of ${name}`))
-    // Some write snapshots slowly: much happens meanwhile.
+    // Some write snapshots slowly, so that much happens in the meantime.
     const isSlow = parts.random.fork(`snapshots of ${name}`).chance(0.3)
     this.disk.condition.snapshotSlowness = isSlow ? slowSnapshots : 1
     this.disk.onRemove = async (path) => {
@@ -77,7 +77,7 @@ export class SimServer {
       this.recorder.ensemble?.promises.epochFilesTouched(this)
     }
     this.disk.onCrashPoint = (call, path) => {
-      // The call never returns; the process learns of its end before anything else happens.
+      // The call never returns; the process ends before anything else happens.
       this.world.after(0, () => {
         this.recorder.count(`crash in ${this.phase} at ${call} of ${kindOf(path)}`)
         this.crash(this.random.chance(0.5) ? 'power fails' : 'is killed')
@@ -99,7 +99,7 @@ export class SimServer {
     return peer.isServing || peer.state === 'looking' ? peer.state : `joining, ${peer.state}`
   }
 
-  /** Before each start, what the disk holds is recovered aside and compared. */
+  /** Before each start, a copy of the disk is recovered and compared. */
   async start(): Promise<void> {
     if (this.process?.alive === true) return
     const life = ++this.life
@@ -151,7 +151,7 @@ export class SimServer {
   crash(wanted: 'power fails' | 'is killed'): void {
     const { process } = this
     if (process === undefined || !process.alive) return
-    // Without syncs nothing is promised to outlast the machine.
+    // Without syncs nothing is guaranteed to survive a power failure.
     const how = this.options.forceSync ? wanted : 'is killed'
     this.recorder.trace(`${this.name} ${how} while ${this.phase}`)
     this.recorder.count(how === 'is killed' ? 'kills' : 'power failures')
@@ -160,14 +160,14 @@ export class SimServer {
     else process.losePower()
   }
 
-  /** The disk has been damaged, while no process runs. */
+  /** The disk was damaged while no process was running. */
   suffer(damage: Damage): void {
     this.recorder.trace(`${this.name}: ${damage.kind} in ${damage.path}`)
     this.recorder.count(`damage: ${damage.kind}`)
     this.damage = damage
   }
 
-  /** Only while no process runs. The operator tells it who the members are, where they change. */
+  /** Allowed only while no process runs. If members change, it starts with these next time. */
   loseDisk(members?: Membership): void {
     this.recorder.trace(`${this.name} gets an empty disk`)
     this.disk.replace()
@@ -194,7 +194,7 @@ export class SimServer {
   private applied(zxid: bigint, payload: Uint8Array): void {
     const { ensemble } = this.recorder
     ensemble?.applied(zxid, payload)
-    // While it leads or follows, what it applies is committed.
+    // What it applies while it leads or follows is committed.
     const peer = this.process?.alive === true ? this.process.peer : undefined
     if (peer?.isServing === true) ensemble?.deliver(this.name, zxid, peer.db.tree.digest.value)
   }
@@ -236,7 +236,7 @@ export class SimServer {
     if (event.type === 'leading') ensemble?.leadsBy(this.name, event.epoch, peer.config)
   }
 
-  /** Only what is cut off by order of the leader goes from the end. */
+  /** Only a truncation on the leader's order cuts records from the end. */
   private async countTruncation(path: string): Promise<void> {
     if (this.recorder.ensemble?.planFor(this.name) !== 'trunc') return
     const { directory, kind, zxid } =
@@ -261,7 +261,7 @@ export class SimServer {
       void damage.mend().then(() => this.startLater(this.random.between(50, 1000)))
       return
     }
-    // Only a fault that this life really met excuses its end.
+    // Only a fault that occurred in this life excuses its end.
     if (this.disk.faults === this.faultsBefore || !isExcusable(error)) {
       this.recorder.violation(`${this.name} stopped by itself: ${error.stack ?? error.message}`)
     }
@@ -286,7 +286,7 @@ function describeZab({ type, ...rest }: ZabEvent): string {
   return [type, ...details].join(', ')
 }
 
-/** What a file is, for counting. */
+/** The kind of a file, for statistics. */
 function kindOf(path: string): string {
   const name = path.slice(path.lastIndexOf('/') + 1)
   return /^(new\.)?(log|snapshot)|Epoch/.exec(name)?.[0] ?? 'directory'

@@ -2,14 +2,16 @@ import type { Groups, Membership, ServerId, ServerSpec } from '@zabra/core'
 import type { Random } from '../world/random.ts'
 import { serverName } from './sim-peer-network.ts'
 
-/** Whose word counts: every voter's alike, beside observers, or by groups and weights. */
+/**
+ * How quorums are counted: each voter equally, with additional observers, or by groups and weights.
+ */
 export type Shape = 'plain' | 'observers' | 'weighted'
 
 export function drawShape(random: Random): Shape {
   return random.weighted({ plain: 6, observers: 2.5, weighted: 1.5 })
 }
 
-/** The voters come first, by number; observers are behind them. */
+/** The voters come first, by number, then the observers. */
 export function drawMembership(voters: number, shape: Shape, random: Random): Membership {
   const observers = shape === 'observers' ? random.between(1, 2) : 0
   const servers = new Map<ServerId, ServerSpec>()
@@ -27,7 +29,7 @@ export function drawMembership(voters: number, shape: Shape, random: Random): Me
   return { version: 0n, servers, hierarchy }
 }
 
-/** A server that is no member, and with which configuration it would join those who are. */
+/** A server that is not a member at first, and the configuration with which it would join. */
 export interface Stranger {
   readonly self: ServerId
   readonly membership: Membership
@@ -56,12 +58,15 @@ function drawGroups(voters: readonly ServerId[], random: Random): Groups {
     groups.set(group, [...(groups.get(group) ?? []), id])
   }
   const weights = new Map(voters.map((id) => [id, BigInt(random.pick([0, 1, 1, 2, 3]))] as const))
-  // Somebody must be able to lead.
+  // At least one server must be able to lead.
   if ([...weights.values()].every((weight) => weight === 0n)) weights.set(voters[0]!, 1n)
   return { groups, weights }
 }
 
-/** Whether these are enough, by what the documentation says and not by what the servers believe. */
+/**
+ * Whether these servers form a quorum, computed from the documentation and not by the servers'
+ * code.
+ */
 export function isEnough(
   { servers, hierarchy }: Membership,
   holders: ReadonlySet<ServerId>,

@@ -11,10 +11,10 @@ import { readNotification } from '@zabra/protocol'
 import type { Network, StreamEnd } from '../world/network.ts'
 import { LeaderTap, LearnerTap, type Tap, type Tapped } from './tap.ts'
 
-/** What a process lends to its connections with other servers. */
+/** What a process provides for its connections to other servers. */
 export interface PeerHost {
   readonly name: string
-  /** Runs work as a turn of the process, unless that is paused or gone. */
+  /** Runs work as a turn of the process, unless it is paused or has ended. */
   turn(work: () => void): void
   /** By the process's own clock. */
   nowMs(): number
@@ -23,7 +23,7 @@ export interface PeerHost {
 }
 
 const connectTimeoutMs = 5000
-/** How long the last words may take to leave. */
+/** How long the last bytes may take to leave. */
 const lingerMs = 1000
 
 export function serverName(server: ServerId): string {
@@ -38,15 +38,15 @@ function electionPort(server: string): string {
   return `${server}:election`
 }
 
-/** The connections among servers, as streams of the virtual network. */
+/** The connections between servers, as streams of the virtual network. */
 export class SimPeerNetwork implements PeerNetwork {
-  /** Set right after construction: the two need each other. */
+  /** Set right after construction, because the two refer to each other. */
   peer!: EnsemblePeer
   private readonly network: Network
   private readonly host: PeerHost
   private readonly elections = new Map<number, StreamEnd>()
   private readonly dialling = new Set<StreamEnd>()
-  /** Taken by the kernel; a process that is paused has not looked at them yet. */
+  /** Connections that the kernel has accepted and a paused process has not processed yet. */
   private readonly accepted = new Set<StreamEnd>()
   private readonly wires = new Set<Wire>()
   private nextId = 1
@@ -56,7 +56,7 @@ export class SimPeerNetwork implements PeerNetwork {
     this.host = host
   }
 
-  /** Others can reach our election port from now on. */
+  /** Opens the election port. */
   start(): void {
     this.network.listen(electionPort(this.host.name), {
       accept: (end) =>
@@ -67,7 +67,7 @@ export class SimPeerNetwork implements PeerNetwork {
     })
   }
 
-  /** The process is gone; its kernel closes everything, or, without power, nothing is said. */
+  /** The process has ended: the kernel closes all connections, or, without power, says nothing. */
   die(how: 'close' | 'vanish'): void {
     this.network.unlisten(electionPort(this.host.name))
     for (const door of ['quorum', 'observers'] as const) {
@@ -76,7 +76,7 @@ export class SimPeerNetwork implements PeerNetwork {
     for (const stream of this.streams()) stream[how]()
   }
 
-  /** Every stream among servers that is open here. */
+  /** Every open stream to another server. */
   streams(): StreamEnd[] {
     const ofWires = [...this.wires].map(({ stream }) => stream)
     return [...this.elections.values(), ...ofWires, ...this.dialling, ...this.accepted]
@@ -90,10 +90,10 @@ export class SimPeerNetwork implements PeerNetwork {
     })
   }
 
-  /** The caller goes on when the other side has taken the connection, or is told that it did not. */
+  /** Calls `done` when the other side has accepted the connection, or `failed`. */
   private connect(to: string, done: (end: StreamEnd) => void, failed: () => void): void {
     const end = this.network.connect(this.host.name, to)
-    // What comes waits in the kernel for a process that may be paused.
+    // Incoming bytes wait in the kernel for a process that may be paused.
     end.pause()
     this.dialling.add(end)
     const settle = (then: () => void): void => {
@@ -136,9 +136,9 @@ export class SimPeerNetwork implements PeerNetwork {
     }
   }
 
-  /** What this server says of itself while it looks for a leader. */
+  /** Records the votes that this server sends while it looks for a leader. */
   private listenToVote(bytes: Uint8Array): void {
-    // The state comes behind the length: 0 is looking. Most notifications are answers of others.
+    // The state follows the length: 0 is looking. Most notifications are answers of other servers.
     if (bytes.length < 8 || new DataView(bytes.buffer, bytes.byteOffset).getInt32(4) !== 0) return
     const vote = readNotification(bytes.subarray(4))
     if (vote?.state !== 'looking' || serverName(vote.leader) !== this.host.name) return
@@ -178,7 +178,7 @@ export class SimPeerNetwork implements PeerNetwork {
     })
   }
 
-  /** Here a server is where its number says. */
+  /** In the simulation a server is found by its number. */
   reconfigure(): void {}
 
   dial(
@@ -203,7 +203,7 @@ export class SimPeerNetwork implements PeerNetwork {
   private wire(end: StreamEnd, isAccepted: boolean): Wire {
     const { world } = this.network
     const wire: Wire = new Wire(end, this.host, isAccepted, {
-      // The other side answers an end with its own; a real socket does not wait for it for ever.
+      // The other side answers an end with its own; a real socket does not wait for it forever.
       ended: () => world.after(lingerMs, () => wire.lost()),
       gone: () => this.wires.delete(wire),
     })
@@ -212,9 +212,9 @@ export class SimPeerNetwork implements PeerNetwork {
   }
 }
 
-/** One connection of the quorum port: packets in, one write a turn out. */
+/** One connection of the quorum port: packets in, one write per turn out. */
 class Wire implements PeerWire {
-  /** The simulated kernel takes everything at once. */
+  /** The simulated kernel accepts everything at once. */
   readonly unsentBytes = 0
   readonly stream: StreamEnd
   readonly isAccepted: boolean

@@ -1,17 +1,17 @@
-/** Listens to what learners say to their leader, on both ends: what is said must be true. */
+/** Observes the packets between learners and leader at both ends: what they say must be true. */
 import type { PacketLink } from '@zabra/core'
 import { PacketReader, packetTypes, type QuorumPacket } from '@zabra/protocol'
 import type { StreamEnd } from '../world/network.ts'
 
-/** What a process tells about itself to those who listen in. */
+/** The facts about a process that a tap needs, and its observations. */
 export interface Tapped {
-  /** A learner is about to say something to a leader of this epoch. */
+  /** A learner is about to send a packet to a leader of this epoch. */
   said(packet: QuorumPacket, epoch: bigint): void
-  /** It is about to ask others to elect it, with this history. */
+  /** It is about to ask for votes with this history. */
   voted(zxid: bigint, epoch: bigint): void
-  /** The sessions whose clients were heard of since this was asked last. */
+  /** The sessions that were active since the last call. */
   takeHeard(): readonly bigint[]
-  /** A learner's sign of life has come, which must have named these sessions. */
+  /** A ping of a learner has arrived; it must have contained these sessions. */
   told(sessions: readonly bigint[]): void
 }
 
@@ -25,7 +25,7 @@ export class LearnerTap implements Tap {
   private readonly tapped: Tapped
   private readonly incoming = new PacketReader()
   private readonly outgoing = new PacketReader()
-  /** That of LEADERINFO, the first thing a leader says; the rest of it is not listened to. */
+  /** The epoch of LEADERINFO, the first packet of a leader; the others are ignored. */
   private epoch: bigint | undefined
 
   constructor(stream: StreamEnd, tapped: Tapped) {
@@ -62,7 +62,7 @@ export class LeaderTap implements Tap {
     for (const { type } of packetsIn(this.incoming, bytes)) {
       if (type !== packetTypes.ping) continue
       const sessions = this.stream.aside.shift() ?? []
-      // Nobody reads any more what comes on a connection that was given up.
+      // Packets on an abandoned connection are no longer read.
       if (!link.isClosed) this.tapped.told(sessions)
     }
   }

@@ -1,6 +1,6 @@
 /**
- * A follower is away while more is written than memory keeps. When it comes back its leader reads
- * the log for it, slowly, and writes go on meanwhile.
+ * A follower is disconnected while more is written than memory keeps. When it comes back, its
+ * leader reads the log for it, slowly, while writes continue.
  */
 import type { SimClient } from '../client/client.ts'
 import type { Cluster } from '../cluster/cluster.ts'
@@ -24,7 +24,7 @@ export function followerAway(cluster: Cluster, { amount, client }: Fault): void 
     write(cluster, writer, 0, writesAway)
     world.after(writesAway * everyMs, () => {
       const { condition } = leader.disk
-      // Reading is slow, and so is what is written: many transactions are committed at once.
+      // Reads and writes of the disk are slow, so many transactions are committed at once.
       condition.slowness = 2 + amount * 30
       write(cluster, writer, writesAway, writesMeanwhile)
       follower.startLater(0)

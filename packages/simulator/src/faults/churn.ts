@@ -1,6 +1,6 @@
 /**
- * A snapshot is taken, slowly, while nodes it has passed or not yet reached are deleted and made
- * again: it is fuzzy, and what it holds of them is from different moments.
+ * A snapshot is taken slowly, while nodes before and after its position are deleted and created
+ * again: it is fuzzy, and contains them as of different moments.
  */
 import type { Cluster } from '../cluster/cluster.ts'
 import type { SimServer } from '../cluster/server.ts'
@@ -19,7 +19,8 @@ export function churn(cluster: Cluster, server: SimServer, fault: Fault, paths: 
     if (!server.isServing || journal === undefined) return
     condition.slowness = 5 + amount * 60
     void journal.snapshotNow()
-    // What is listed after a snapshot is what may be purged: it has its name, and nothing else is done.
+    // The crash comes when files are listed for purging: the snapshot has its final name, and
+    // nothing else is done.
     if (forMs % 3 === 0) {
       condition.crashesAt = 'list'
       condition.callsUntilCrash = 1

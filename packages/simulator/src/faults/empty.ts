@@ -1,13 +1,13 @@
 /**
  * A server comes back with an empty disk, where that is legal.
  *
- * An observer may always do so: nobody counts on what it has. A voter has given its word for what
- * it logged and for the epochs it accepted, so it may do so only while everybody else keeps that
- * word for it: every other voter has all that it had on disk, and promised at least as much, and
- * without one of them there is no quorum. Whoever is elected then has it all.
+ * An observer may always do so, because nothing depends on its data. A voter has promised to keep
+ * what it logged and the epochs it accepted. So it may do so only while all other voters keep that
+ * promise in its place: each has everything that it had on disk, and has promised at least the same
+ * epoch, and no quorum is possible without one of them. Any new leader then has everything.
  *
- * Where members change, no change may be under way, and the server starts with the members of that
- * moment in its configuration file, as an operator would start it.
+ * If members change, no change may be under way, and the server starts with the present members in
+ * its configuration file, as an operator would start it.
  */
 import type { Cluster } from '../cluster/cluster.ts'
 import type { SimServer } from '../cluster/server.ts'
@@ -32,7 +32,8 @@ function isLegal(cluster: Cluster, server: SimServer): boolean {
   const { ensemble } = cluster.recorder
   if (ensemble === undefined) return false
   const role = roleOf(cluster, server)
-  // Who is no member any more would begin anew with those it remembers, if they forget as well.
+  // A server that is no longer a member would start over with those it remembers, if they forget as
+  // well.
   if (role === undefined || !ensemble.isSettled) return false
   if (role === 'observer' && server.options.ensemble?.isChanging === false) return true
   const leader = leaderOf(cluster)

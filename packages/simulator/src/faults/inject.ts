@@ -14,7 +14,7 @@ import { strandLeader } from './strand.ts'
 import { twoHistories } from './two-histories.ts'
 import { withdrawnAck } from './withdrawn.ts'
 
-/** Makes a fault happen now. */
+/** Injects a fault now. */
 export function inject(cluster: Cluster, fault: Fault): void {
   const { world, network, recorder } = cluster
   const { forMs, amount } = fault
@@ -145,7 +145,7 @@ export function inject(cluster: Cluster, fault: Fault): void {
       emptyOne(cluster, server, forMs)
       return
     case 'blackout':
-      // Slow disks just before it: much is then under way that nobody has on disk yet.
+      // Slow disks just before it, so that many proposals are not on any disk yet.
       for (const each of cluster.servers) each.disk.condition.slowness = 1 + amount * 100
       world.after(Math.min(forMs, 300), () => blackout(cluster, forMs, amount))
       return
@@ -185,7 +185,7 @@ export function inject(cluster: Cluster, fault: Fault): void {
   }
 }
 
-/** Some of what is there, next to each other and far apart. */
+/** Some of the existing nodes, adjacent and far apart. */
 function churnedPaths({ manyNodes }: Cluster): string[] {
   if (manyNodes === undefined) return []
   const few = ['/a/x0', '/a/x1', '/b/x0', '/b/x2']
@@ -203,7 +203,7 @@ function handOver(cluster: Cluster): void {
   })
 }
 
-/** Power fails everywhere at once, and comes back here and there. */
+/** Power fails everywhere at once, and comes back server by server. */
 function blackout({ servers }: Cluster, forMs: number, amount: number): void {
   for (const [i, server] of servers.entries()) {
     server.disk.condition.slowness = 1
@@ -212,7 +212,7 @@ function blackout({ servers }: Cluster, forMs: number, amount: number): void {
   }
 }
 
-/** The directions among servers in which nothing comes through any more. */
+/** The directions between servers that are blocked. */
 function pairsOf(
   { servers }: Cluster,
   kind: 'cutOff' | 'deafServers' | 'serverPartition',
@@ -228,7 +228,7 @@ function pairsOf(
   return amount * 10 - Math.floor(amount * 10) < 0.5 ? toOthers : fromOthers
 }
 
-/** Nothing is wrong any more: from now on there must be progress. */
+/** Repairs everything: from now on there must be progress. */
 export function heal(cluster: Cluster): void {
   cluster.network.healAll()
   for (const server of cluster.servers) {

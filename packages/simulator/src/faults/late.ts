@@ -1,7 +1,7 @@
 /**
- * What a follower sends to its leader comes late, not so late that anybody gives up. Its clients
- * have written, lose patience and go on elsewhere: when the first of it arrives it is too late.
- * Or it is the follower that hears late of what is committed.
+ * Packets of a follower to its leader are delayed, but not so long that the connection is given up.
+ * Its clients have written, run out of patience and move to another server, so the packets arrive
+ * too late. Or the commits to the follower are delayed.
  */
 import type { SimClient } from '../client/client.ts'
 import type { Cluster } from '../cluster/cluster.ts'
@@ -45,7 +45,10 @@ function delayRequests(
   )
 }
 
-/** Who writes elsewhere is answered; whoever syncs here must see it, however long that takes. */
+/**
+ * Clients of other servers get answers; a sync on this server must show them, however long it
+ * takes.
+ */
 function delayCommits(
   { world, network, clients, tickMs }: Cluster,
   follower: SimServer,

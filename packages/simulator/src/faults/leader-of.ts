@@ -2,7 +2,7 @@ import { EnsemblePeer } from '@zabra/core'
 import type { Cluster } from '../cluster/cluster.ts'
 import type { SimServer } from '../cluster/server.ts'
 
-/** Who leads, or at least believes so; of several, one that has others believe it as well. */
+/** The leader, or a server that believes to lead; of several, one that has followers. */
 export function leaderOf({ servers }: Cluster): SimServer | undefined {
   const leading = servers.filter(({ process }) => {
     const peer = process?.alive === true ? process.peer : undefined

@@ -1,14 +1,14 @@
 import { takeoverLost } from '../world/sim-disk.ts'
 import type { Random } from '../world/random.ts'
 
-/** Something that goes wrong at one moment, and for how long. */
+/** A fault at one moment, and its duration. */
 export interface Fault {
   readonly atMs: number
   readonly kind: FaultKind
   readonly forMs: number
-  /** Which client it concerns, where it concerns one. */
+  /** The client that it affects, if any. */
   readonly client: number
-  /** A number that the fault needs: of calls, of milliseconds, a factor. */
+  /** A number that the fault needs: of calls, of milliseconds, or a factor. */
   readonly amount: number
 }
 
@@ -32,7 +32,7 @@ const weights = {
   wallJump: 2,
   snapshot: 4,
 } as const
-/** What can also go wrong among servers. */
+/** Faults between servers. */
 const ensembleWeights = {
   ...weights,
   leaderCrash: 8,
@@ -51,7 +51,7 @@ const ensembleWeights = {
   serverPartition: 4,
   serverReset: 5,
 } as const
-/** Drawn apart from the others, so that those stay as they are. */
+/** The last three are drawn separately, so that the others stay as they are. */
 export type FaultKind = keyof typeof ensembleWeights | 'handOver' | 'damage' | 'configRefused'
 
 export interface ScheduleOptions {
@@ -61,7 +61,7 @@ export interface ScheduleOptions {
   readonly isEnsemble: boolean
 }
 
-/** A random schedule, drawn ahead so that it can be cut down. Some runs know few kinds only. */
+/** A random schedule, drawn in advance so that it can be shrunk. Some runs use few kinds only. */
 export function drawFaults(random: Random, options: ScheduleOptions): Fault[] {
   const { durationMs, faults, clients, isEnsemble } = options
   const chosen = random.chance(0.5) ? 1 : 0.4
@@ -86,7 +86,7 @@ export function drawFaults(random: Random, options: ScheduleOptions): Fault[] {
 
 const favoredMax = 4
 
-/** More of some kinds, besides what else is drawn. */
+/** Additional faults of some kinds. */
 export function drawFavored(
   random: Random,
   kinds: readonly FaultKind[],
@@ -105,7 +105,7 @@ export function drawFavored(
   })
 }
 
-/** In some runs the leader is told, now and then, to make place for another. */
+/** In some runs the leader is sometimes asked to hand over leadership. */
 export function drawHandOvers(random: Random, { durationMs }: { durationMs: number }): Fault[] {
   if (!random.chance(0.3)) return []
   return Array.from({ length: random.between(1, 4) }, () => ({
@@ -146,7 +146,7 @@ function amountOf(kind: FaultKind, random: Random): number {
     case 'crashInTakeover':
       return random.chance(0.4) ? takeoverLost + random.next() : random.between(0, 11)
     case 'crashAtKind':
-      // The part before the point says which kind, and what is behind it how many are let through.
+      // The integer part selects the kind, the fraction how many packets get through.
       return random.between(0, 11) + random.pick([0, 0, 0.1, 0.2, 0.3])
     case 'slowDisk':
       return random.between(5, 100)

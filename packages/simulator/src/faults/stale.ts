@@ -1,7 +1,7 @@
 /**
- * The leader stands still, cut off from the other servers, until they have another one. When it
- * goes on it does not know what has happened, and clients that know better come. As long as it
- * leads it answers nobody: it can see by its clock that it stood still, and nobody confirms it.
+ * The leader is paused and cut off from the other servers until they have elected another one. When
+ * it resumes, it does not know that, and clients that know the newer state connect. It must answer
+ * none of them while it believes to lead: its clock shows the pause, and no follower confirms it.
  */
 import type { Cluster } from '../cluster/cluster.ts'
 import type { SimServer } from '../cluster/server.ts'
@@ -28,7 +28,7 @@ export function staleLeader(cluster: Cluster, { forMs }: Fault): void {
   const pausedMs = world.nowMs
   process.pause()
   const { resumes } = process
-  // The others notice at once; it must not take so long that all sessions are over.
+  // The others notice at once; otherwise all sessions might expire first.
   for (const stream of process.peerNetwork?.streams() ?? []) stream.far.fail()
   const untilMs = world.nowMs + pausedMsMax
   const poll = (): void => {
@@ -40,9 +40,9 @@ export function staleLeader(cluster: Cluster, { forMs }: Fault): void {
       return
     }
     if (isReplaced) recorder.count('leaders that went on unaware')
-    // So long clients may learn what has happened since.
+    // Clients have this long to see newer state.
     world.after(200 + (forMs % 400), () => {
-      // Another fault may have made it go on meanwhile, and stand still once more.
+      // Another fault may have resumed and paused it again in the meantime.
       const isSame = leader.process === process && process.alive && process.resumes === resumes
       process.resume()
       const stoodStillMs = (world.nowMs - pausedMs) * leader.clock.rate
@@ -57,10 +57,15 @@ export function staleLeader(cluster: Cluster, { forMs }: Fault): void {
   world.after(pollMs, poll)
 }
 
-/** Whether anybody is answered what was asked since, while it still believes that it leads. */
+/** Watches for answers to requests sent since then, while it still believes to lead. */
 function watch({ world, history, recorder }: Cluster, leader: SimServer, since: number): void {
   const { life, name } = leader
-  const roleOf = (): unknown => leader.process?.peer && Reflect.get(leader.process.peer, 'leader')
+  const roleOf = (): unknown => {
+    const { peer } = leader.process ?? {}
+    if (peer === undefined) return undefined
+    const role = Reflect.get(peer, 'role') as { readonly name: string }
+    return role.name === 'leading' ? role : undefined
+  }
   const role = roleOf()
   const admitted = history.conversations.length
   const untilMs = world.nowMs + watchedMs

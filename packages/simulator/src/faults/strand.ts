@@ -1,19 +1,22 @@
 /**
- * The leader is left alone with what it has logged: its clients write, it proposes, and nothing of
- * that arrives. The others choose another leader, and when it comes back it holds what is not
- * part of the history, and must forget it.
+ * The leader is isolated with what it has logged: its clients write, it proposes, and none of that
+ * arrives. The others elect another leader. When the old one comes back, its log contains what is
+ * not part of the history, and it must discard that.
  */
 import type { Cluster } from '../cluster/cluster.ts'
 import type { SimServer } from '../cluster/server.ts'
 import { leaderOf } from './leader-of.ts'
 import type { Fault } from './schedule.ts'
 
-/** Where there is no leader, there soon will be one. */
+/** If there is no leader, there will be one soon. */
 const retryMs = 400
 const attemptsMax = 10
 const pollMs = 10
 const strandedMsMax = 6000
-/** For so long nobody writes to the new leader: what comes after its history began is no excess. */
+/**
+ * No client writes to the new leader for this long, so that what the old one has is not simply
+ * older.
+ */
 const quietMs = 1500
 const writesMax = 24
 const snapshotMs = 100
@@ -49,11 +52,11 @@ function strand(cluster: Cluster, leader: SimServer, fault: Fault): void {
   for (const [from, to] of cut) network.block(from, to)
   write(cluster, leader, 1 + (Math.floor(amount * 997) % writesMax))
   const quiet = amount < 0.9 ? silence(cluster, rest) : () => {}
-  // By then some of it has come here and is in the log.
+  // By then some of the writes have arrived and are in the log.
   const writtenMs = 20 + (forMs % 80) + 4 * network.options.delayMsMax
   world.after(writtenMs, () => fell(leader, apart, forMs % 5))
   const isHurried = forMs % 3 === 0
-  // Then it joins the next leader before those who elected that have promised to follow.
+  // Then it joins the next leader before that leader's voters have promised to follow.
   if (isHurried) for (const { disk } of rest) disk.condition.slowness = 30 + amount * 150
   if (forMs % 4 === 0) leader.disk.condition.crashesInTakeover = (amount * 997) % 17
   const untilMs = world.nowMs + strandedMsMax
@@ -78,7 +81,7 @@ function strand(cluster: Cluster, leader: SimServer, fault: Fault): void {
     }
     recorder.count(isReplaced === true ? 'stranded: replaced' : 'stranded: in vain')
     if (isReplaced !== true) for (const { disk } of rest) disk.condition.slowness = 1
-    // A snapshot of what nobody else has must go with it.
+    // A snapshot of transactions that no other server has must be discarded with them.
     const journal =
       amount * 10 - Math.floor(amount * 10) < 0.5 ? leader.process?.journal : undefined
     if (leader.isServing && journal !== undefined) void journal.snapshotNow()
@@ -93,7 +96,7 @@ function divide(
   { amount, forMs }: Fault,
 ): { apart: SimServer[]; rest: SimServer[] } {
   const others = servers.filter((server) => server !== leader)
-  // In a larger ensemble another may log the same, and still be one of few.
+  // In a larger ensemble one more server may log the same, which is still no quorum.
   const companion = others.length >= 4 && amount < 0.4 ? others[forMs % others.length] : undefined
   const rest = others.filter((server) => server !== companion)
   return { apart: companion === undefined ? [leader] : [leader, companion], rest }
@@ -104,12 +107,12 @@ function fell(leader: SimServer, apart: readonly SimServer[], how: number): void
     leader.crash(how === 0 ? 'is killed' : 'power fails')
     leader.startLater(50)
   } else if (how < 4) {
-    // Nobody need wait until the silence has lasted long enough.
+    // Closes the streams, so that no server waits until the silence is long enough.
     for (const server of apart) loseStreams(server)
   }
 }
 
-/** One after the other, so that they are logged one after the other. */
+/** One after the other, so that they are logged separately. */
 function write({ world, clients }: Cluster, leader: SimServer, count: number): void {
   for (const client of clients.filter(({ server }) => server === leader.name)) {
     for (let i = 0; i < count; i++) {
@@ -131,7 +134,7 @@ function loseStreams({ process }: SimServer): void {
   }
 }
 
-/** Nothing comes through between clients and these servers; the result makes an end to it. */
+/** Blocks all traffic between clients and these servers; call the result to end that. */
 function silence({ network, clients }: Cluster, servers: readonly SimServer[]): () => void {
   const pairs = clients.flatMap((client) =>
     servers.flatMap(({ name }): [string, string][] => [

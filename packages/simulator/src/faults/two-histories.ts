@@ -1,8 +1,8 @@
 /**
- * On one disk two histories meet. A leader is left alone with what it logged, comes back, is sent
- * everything by the next one, and crashes when that is stored and its own logs are not gone yet.
- * Then it leads again, and somebody comes back who has been away since before all that: what it
- * lacks is in those logs, up to where they are wrong.
+ * Two histories meet on one disk. A leader is isolated with what it logged, comes back, gets the
+ * whole tree from the next leader, and crashes when that is stored and its old logs are not removed
+ * yet. It leads again, and a server reconnects that was away since before all that: what that
+ * server lacks is in those logs, up to the point where they are wrong.
  */
 import type { SimClient } from '../client/client.ts'
 import type { Cluster } from '../cluster/cluster.ts'
@@ -43,7 +43,7 @@ export function twoHistories(cluster: Cluster, { amount }: Fault): void {
       () => isLedBy(cluster, rest),
       () => {
         for (const client of clients) client.goTo(leaderOf(cluster)!.name)
-        // Something that is newer: what it has more cannot simply be cut off.
+        // A newer transaction: what the old leader has in addition cannot simply be truncated.
         world.after(300, () => write(clients, 'with the others'))
         world.after(600, () => {
           leader.disk.condition.crashesInTakeover = crashAtSync
@@ -64,7 +64,7 @@ export function twoHistories(cluster: Cluster, { amount }: Fault): void {
   })
 }
 
-/** The others make place until it leads, and then the one that was away comes back. */
+/** The others hand over until it leads, and then the one that was away comes back. */
 function lead(cluster: Cluster, next: SimServer, away: SimServer, rest: SimServer[]): void {
   const leader = leaderOf(cluster)
   if (leader !== undefined && rest.includes(leader)) {
@@ -90,7 +90,7 @@ function isLedBy(cluster: Cluster, servers: readonly SimServer[]): boolean {
   )
 }
 
-/** Goes on as soon as that is so; not at all where it takes too long. */
+/** Continues as soon as the condition holds; gives up if that takes too long. */
 function when({ world }: Cluster, isSo: () => boolean, then: () => void): void {
   const untilMs = world.nowMs + stepMsMax
   const poll = (): void => {

@@ -1,7 +1,7 @@
 /**
- * A follower acknowledges what its leader has not on its own, slow disk yet, and loses its connection.
- * When it comes back it is told to cut that off again, since it is not committed: its word of before
- * counts no more. Nobody else has heard of it meanwhile.
+ * A follower acknowledges a proposal that the leader's own slow disk does not have yet, and loses
+ * its connection. When it comes back it must truncate the proposal, because it is not committed:
+ * its acknowledgement no longer counts. No other server has received it in the meantime.
  */
 import type { Cluster } from '../cluster/cluster.ts'
 import { leaderOf } from './leader-of.ts'

@@ -1,4 +1,4 @@
-/** What the servers of an ensemble did together: who led, and what became of what was proposed. */
+/** Records what the servers of an ensemble did together: leaders, and the fate of proposals. */
 import {
   formatMembership,
   sameMembership,
@@ -16,7 +16,7 @@ import type { Recorder } from './recorder.ts'
 import { Snapshots } from './snapshots.ts'
 import { counterOf, epochOf, epochStart, follows, hex } from './zxids.ts'
 
-/** An epoch that was established, and where the history ended that it was built upon. */
+/** An established epoch, and the end of the history that it continues. */
 interface Reign {
   readonly leader: string
   readonly base: bigint
@@ -29,40 +29,42 @@ interface Claim {
 
 const reconfigType = 16
 
-/** Servers that are all right never catch each other saying what cannot be. */
+/** Errors that one server reports about another; correct servers never cause them. */
 const accusations = /something is missing|not the next proposal|only of what is committed/
 
 export class EnsembleRecord {
   readonly promises: Promises
   readonly snapshots: Snapshots
-  /** That of the beginning. */
+  /** The initial configuration. */
   readonly membership: Membership
-  /** What anybody took for committed, by version, oldest first. */
+  /** Configurations that any server considered committed, by version, oldest first. */
   private readonly configs = new Map<bigint, Membership>()
   /** The transactions that change the members, committed or not. */
   private readonly changes = new Set<bigint>()
-  /** By which each server goes, in its present life. */
+  /** The version of the configuration that each server uses in its present life. */
   private readonly versions = new Map<string, bigint>()
-  /** Everything that some server applied as committed, and who did so first. */
+  /** Every transaction that a server applied as committed, and the first server to do so. */
   readonly delivered = new Map<bigint, string>()
   private readonly reigns = new Map<bigint, Reign>()
   private readonly recorder: Recorder
-  /** What each server delivered last in its present role. */
+  /** The last transaction that each server delivered in its present role. */
   private readonly last = new Map<string, bigint>()
-  /** Where the history of a server ended that was elected, and of which epoch it was. */
+  /** The end and epoch of the history of each elected server. */
   private readonly bases = new Map<string, bigint>()
   private readonly basesOf = new Map<string, bigint>()
-  /** How far those said their histories go who promised an epoch, and of which epochs they are. */
+  /** The history that each server claimed when it promised an epoch. */
   private readonly promised = new Map<bigint, Map<string, Claim>>()
   private readonly known = new Map<string, { accepted: bigint; current: bigint }>()
-  /** Up to where the log of each server is on its disk. */
+  /** How far the log of each server is durable. */
   private readonly durable = new Map<string, bigint>()
-  /** What was on disks that were replaced by empty ones. */
+  /** How far the disks reached that were replaced by empty ones. */
   private readonly lost = new Map<string, bigint>()
-  /** Who entered an epoch, and with which history on disk, once that has been looked at. */
+  /**
+   * The servers that entered an epoch, with the end of their history on disk once that is known.
+   */
   private readonly members = new Map<bigint, Map<string, bigint | undefined>>()
   private readonly plans = new Map<string, string>()
-  /** Of the tree after each delivered transaction, and whose it was. */
+  /** The digest of the tree after each delivered transaction, and the server that computed it. */
   private readonly digests = new Map<bigint, { digest: bigint; server: string }>()
 
   constructor(recorder: Recorder, membership: Membership) {
@@ -73,7 +75,7 @@ export class EnsembleRecord {
     this.snapshots = new Snapshots(recorder, this)
   }
 
-  /** A life begins: its promises are in order, and none of an earlier life is forgotten. */
+  /** A life begins: its epochs must be consistent, and not older than in an earlier life. */
   epochs(server: string, { accepted, current }: Epochs, lastZxid: bigint): void {
     const logged = epochOf(lastZxid)
     if (logged > current || current > accepted) {
@@ -92,7 +94,7 @@ export class EnsembleRecord {
     this.durable.set(server, lastZxid)
   }
 
-  /** Its disk was replaced by an empty one: it promised nothing. */
+  /** The disk was replaced by an empty one: the server has promised nothing. */
   forget(server: SimServer): void {
     this.known.delete(server.name)
     this.lost.set(server.name, this.durableOf(server.name))
@@ -103,7 +105,7 @@ export class EnsembleRecord {
     }
   }
 
-  /** How a server was last brought to its leader's history. */
+  /** How a server was last synchronized with its leader. */
   planFor(server: string): string | undefined {
     return this.plans.get(server)
   }
@@ -116,7 +118,7 @@ export class EnsembleRecord {
     return this.durable.get(server) ?? 0n
   }
 
-  /** A server says on its disk that it holds the history of an epoch. */
+  /** A server records on its disk that it holds the history of an epoch. */
   entered(server: string, epoch: bigint, zxid: Promise<bigint | undefined>): void {
     let members = this.members.get(epoch)
     if (members === undefined) this.members.set(epoch, (members = new Map()))
@@ -141,7 +143,7 @@ export class EnsembleRecord {
     )
   }
 
-  /** Where an epoch ended that had no transaction of its own. */
+  /** The end of an epoch without transactions is the end of the one before. */
   private lastTransaction(zxid: bigint): bigint {
     let last = zxid
     while (last > 0n && counterOf(last) === 0n) last = this.baseOf(last) ?? 0n
@@ -149,8 +151,9 @@ export class EnsembleRecord {
   }
 
   /**
-   * Where the history ended upon which the epoch of this zxid is built. Of an epoch that was never
-   * established there are no transactions, but who was sent its leader's tree goes by its beginning.
+   * The end of the history that the epoch of this zxid continues. An epoch that was never
+   * established has no transactions, but a server that was sent its leader's tree has its start as
+   * its zxid.
    */
   private baseOf(zxid: bigint): bigint | undefined {
     const epoch = epochOf(zxid)
@@ -167,24 +170,24 @@ export class EnsembleRecord {
     return new Set([...names].map((name) => BigInt(name.replace(serverName(0n).slice(0, -1), ''))))
   }
 
-  /** The newest configuration that is committed, as far as anybody knows. */
+  /** The newest configuration known to be committed. */
   get config(): Membership {
     return [...this.configs.values()].at(-1)!
   }
 
-  /** No change of members was ever logged that is newer than what is committed. */
+  /** No logged change of members is newer than what is committed. */
   get isSettled(): boolean {
     const { version } = this.config
     return [...this.changes].every((zxid) => zxid <= version)
   }
 
-  /** Who decides about what comes after this. */
+  /** The configuration that decides about transactions after this one. */
   private configAt(zxid: bigint): Membership {
     const versions = [...this.configs.keys()].filter((version) => version <= zxid)
     return this.configs.get(versions.at(-1)!)!
   }
 
-  /** A server goes by another configuration. */
+  /** A server starts to use another configuration. */
   activated(server: string, config: Membership): void {
     const { version } = config
     const own = this.versions.get(server) ?? 0n
@@ -210,7 +213,7 @@ export class EnsembleRecord {
       this.recorder.violation(`${server} makes up the members of ${hex(version)}`)
       return
     }
-    // Who has entered a later epoch holds what that is built upon, be it as a snapshot.
+    // A server that entered a later epoch has everything before it, perhaps as a snapshot.
     const later = [...this.members].filter(([epoch]) => epoch > epochOf(version))
     const entered = later.flatMap(([, members]) => [...members.keys()])
     const holders = [...new Set([...this.holdersOf(version), ...entered])]
@@ -226,7 +229,7 @@ export class EnsembleRecord {
     return [...new Set(holding.map(([name]) => name))]
   }
 
-  /** A server promises an epoch to its leader, and has not promised it before. */
+  /** A server promises an epoch to its leader; it must not have promised it before. */
   claimed(server: string, epoch: bigint, claim: Claim): void {
     const promised = this.promised.get(epoch) ?? new Map<string, Claim>()
     this.promised.set(epoch, promised.set(server, claim))
@@ -246,9 +249,10 @@ export class EnsembleRecord {
     if (event.type === 'following') this.follows(server, event.epoch)
   }
 
-  /** Nobody is up to date with a leader that has no quorum yet. */
+  /** No server may synchronize with a leader that has no quorum yet. */
   private follows(server: string, epoch: bigint): void {
-    // One that gives up the very moment it has its quorum, for a change of members, never leads.
+    // A leader that resigns as soon as it has its quorum, because of a change of members, never
+    // leads.
     if (this.reigns.has(epoch) || this.changes.size > 0) return
     this.recorder.violation(`${server} follows in epoch ${epoch}, which nobody leads`)
   }
@@ -272,9 +276,9 @@ export class EnsembleRecord {
     }
   }
 
-  /** A quorum has promised the epoch, and none of it had more than its leader. */
+  /** A quorum has promised the epoch, and none of it was ahead of its leader. */
   private checkPromises(server: string, epoch: bigint, { base }: Reign): void {
-    // Where a change is only proposed, who is ahead may count: see `Discovery`.
+    // While a change is only proposed, a server that is ahead may count: see `Discovery`.
     if (this.changes.size > 0) return
     const baseEpoch = this.basesOf.get(server) ?? 0n
     const behind = [server]
@@ -288,7 +292,7 @@ export class EnsembleRecord {
     )
   }
 
-  /** Who leads has completed what its history says about the members. */
+  /** A leader must have completed the changes of members in its history. */
   leadsBy(server: string, epoch: bigint, { version }: Membership): void {
     const { base } = this.reigns.get(epoch)!
     const missed = [...this.changes].find((zxid) => zxid > version && this.isBefore(zxid, base))
@@ -298,20 +302,20 @@ export class EnsembleRecord {
     )
   }
 
-  /** Whether a transaction is part of the history that ends there. */
+  /** Whether a transaction is part of the history that ends at `last`. */
   private isBefore(zxid: bigint, last: bigint): boolean {
     let end = last
     while (epochOf(end) > epochOf(zxid)) end = this.baseOf(epochStart(epochOf(end))) ?? 0n
     return epochOf(end) === epochOf(zxid) && zxid <= end
   }
 
-  /** One zxid is one transaction, committed or not, on whatever server and at whatever time. */
+  /** One zxid must be one transaction, committed or not, on all servers and at all times. */
   applied(zxid: bigint, payload: Uint8Array): void {
     this.recorder.note(zxid, payload)
     if (TxnHeader.read(new Reader(payload)).type === reconfigType) this.changes.add(zxid)
   }
 
-  /** It was applied as committed, and left the tree with this digest. */
+  /** A transaction was applied as committed, and left the tree with this digest. */
   deliver(server: string, zxid: bigint, digest: bigint): void {
     const last = this.last.get(server)
     if (last !== undefined && !follows(last, zxid)) {
@@ -329,7 +333,7 @@ export class EnsembleRecord {
     }
   }
 
-  /** What anybody takes for committed is on the disks of a quorum. */
+  /** What any server considers committed must be on the disks of a quorum. */
   private checkHeld(server: string, zxid: bigint): void {
     const holders = this.holdersOf(zxid)
     if (isEnough(this.configAt(zxid), this.idsOf(holders))) return
@@ -339,8 +343,8 @@ export class EnsembleRecord {
   }
 
   /**
-   * The one history that ends at this zxid: within an epoch counters have no gaps, and each epoch
-   * goes on from where its leader's history ended.
+   * The history that ends at this zxid: within an epoch counters have no gaps, and each epoch
+   * continues where its leader's history ended.
    */
   historyUpTo(last: bigint): Map<bigint, Uint8Array> {
     const zxids: bigint[] = []
@@ -363,7 +367,7 @@ export class EnsembleRecord {
     return history
   }
 
-  /** What was once delivered stays: no leader's history lacks it. */
+  /** Every delivered transaction must be in the history of every leader. */
   checkNothingDeliveredIsLost(history: ReadonlyMap<bigint, Uint8Array>): void {
     for (const [zxid, server] of this.delivered) {
       if (history.has(zxid)) continue

@@ -1,4 +1,4 @@
-/** What clients did and saw, as they saw it: all that checkers may know of them. */
+/** What clients did and saw: the only input of checkers from the clients' side. */
 import type { Request, Result } from '../client/request.ts'
 
 export interface Operation {
@@ -6,15 +6,15 @@ export interface Operation {
   readonly session: bigint
   readonly xid: number
   readonly request: Request
-  /** Who the client had proven to be when it asked. */
+  /** The identities that the client had proven when it sent the request. */
   readonly identities: readonly string[]
-  /** The place of the call in the one order of all events. */
+  /** The position of the call in the order of all events. */
   readonly called: number
   readonly calledMs: number
-  /** The place of the answer; undefined when none came. */
+  /** The position of the answer; undefined if there was none. */
   returned?: number
   result?: Result
-  /** From the header of the reply. */
+  /** The zxid in the header of the reply. */
   zxid?: bigint
 }
 
@@ -28,12 +28,12 @@ export type Frame =
     }
   | { readonly kind: 'ping'; readonly zxid: bigint }
 
-/** One connection that was admitted, and everything that came on it, in order. */
+/** One accepted connection, and all frames that arrived on it, in order. */
 export interface Conversation {
   readonly client: string
   readonly session: bigint
   readonly server: string
-  /** Which life of the server it was. */
+  /** The life of the server. */
   readonly life: number
   readonly frames: Frame[]
 }
@@ -43,19 +43,19 @@ export interface SessionRecord {
   readonly client: string
   readonly timeoutMs: number
   readonly created: number
-  /** When the client was told that the session is no more. */
+  /** When the client learned that the session had ended. */
   ended?: number
-  /** The client asked for its end. */
+  /** The client's request to close it. */
   closing?: Operation
 }
 
 export class History {
   readonly operations: Operation[] = []
-  /** Of those who change the members: nobody is asked what they were answered. */
+  /** Sessions of administrators, whose answers are not checked. */
   readonly adminSessions = new Set<bigint>()
   readonly conversations: Conversation[] = []
   readonly sessions = new Map<bigint, SessionRecord>()
-  /** What a client noticed at once and can only be a bug. */
+  /** Violations that a client noticed at once. */
   readonly complaints: string[] = []
   private place = 0
 

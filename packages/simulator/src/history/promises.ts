@@ -1,4 +1,6 @@
-/** What a server says of its disk, held against what a power failure right then would leave. */
+/**
+ * Compares what a server says about its disk with what a power failure at that moment would leave.
+ */
 import type { Database, MemoryDisk } from '@zabra/core'
 import { decodeText, packetTypes, Reader, type QuorumPacket } from '@zabra/protocol'
 import type { SimServer } from '../cluster/server.ts'
@@ -16,7 +18,7 @@ interface EpochFiles {
 export class Promises {
   private readonly recorder: Recorder
   private readonly ensemble: EnsembleRecord
-  /** What was durable when it was last looked at. */
+  /** What was durable at the last check. */
   private readonly known = new Map<string, EpochFiles>()
 
   private readonly claims = new Set<string>()
@@ -27,7 +29,7 @@ export class Promises {
     this.ensemble = ensemble
   }
 
-  /** The disk has done something to an epoch file, or to the names in its directory. */
+  /** The disk has changed an epoch file, or the names in its directory. */
   epochFilesTouched(server: SimServer): void {
     const { files } = server.disk
     this.checkOrder(server.name, epochFilesOn(files, server), 'cached')
@@ -47,7 +49,7 @@ export class Promises {
     }
   }
 
-  /** Its disk was replaced by an empty one. */
+  /** The disk was replaced by an empty one. */
   forget(server: SimServer): void {
     this.known.delete(server.name)
   }
@@ -78,7 +80,7 @@ export class Promises {
     }
   }
 
-  /** What it says that it has, unless it has promised the epoch before. */
+  /** Checks the history that it claims, unless it has promised the epoch before. */
   private claimsHistory(server: SimServer, epoch: bigint, zxid: bigint, data: Reader): void {
     const { recorder, ensemble } = this
     const current = data.remaining < 4 ? -1 : data.int()
@@ -88,7 +90,7 @@ export class Promises {
     }
     recorder.count('learners that ask for everything')
     if (current >= 0) {
-      // With this it would count among those who have no more than the leader.
+      // It would count as having no more than the leader.
       recorder.violation(`${server.name} promises epoch ${epoch} and hides what it has`)
     } else if (data.remaining >= 12) {
       const held = { epoch: BigInt(data.int()), zxid: data.long() }
@@ -96,30 +98,32 @@ export class Promises {
     }
   }
 
-  /** Who followed it tells of its vote with the new epoch, and it may hear that when it looks again. */
+  /**
+   * Followers report their votes with the new epoch, and it may receive them in its next election.
+   */
   leads(server: string, epoch: bigint): void {
     const zxid = this.lastClaims.get(server)
     if (zxid !== undefined) this.claims.add(claimOf({ name: server }, zxid, epoch))
   }
 
-  /** What it asks others to elect it for is what it held when it began to look, or did before. */
+  /** It may ask for votes only with what it held when it began to look, or earlier. */
   voted(server: SimServer, zxid: bigint, epoch: bigint): void {
     if (this.claims.has(claimOf(server, zxid, epoch))) return
     this.recorder.violation(`${server.name} claims ${hex(zxid)} in epoch ${epoch}, and lies`)
   }
 
-  /** What it votes with is what a restart would read. */
+  /** It must vote with what a restart would read. */
   async votes(server: SimServer, db: Database, currentEpoch: bigint): Promise<void> {
     const memory = recoveryOf(db)
     this.claims.add(claimOf(server, memory.zxid, currentEpoch))
-    // Who is in an epoch has all from before it, also when it was away since.
+    // A server in an epoch has everything before it, also if it was away.
     this.claims.add(claimOf(server, currentEpoch << 32n, currentEpoch))
     this.lastClaims.set(server.name, memory.zxid)
     const disk = leftBy(server)
     const { current } = epochFilesOn(disk, server)
     const left = await this.recorder.recoverAside(server, disk)
     if (left === undefined) return
-    // The start of an epoch is no transaction, and no log has it.
+    // The start of an epoch is not a transaction, and no log contains it.
     const isSameZxid =
       left.zxid === memory.zxid || (counterOf(memory.zxid) === 0n && left.zxid < memory.zxid)
     const isSame =
@@ -135,12 +139,12 @@ export class Promises {
   }
 }
 
-/** What a crash right now would leave; where nothing is synced, it is never one of the machine. */
+/** What a crash would leave now. Where logs are not synced, only processes crash, not machines. */
 function leftBy({ disk, options }: SimServer): MemoryDisk {
   return options.forceSync ? disk.files.afterCrash() : disk.files.copy()
 }
 
-/** What would be left of the epoch files if power failed now. */
+/** The epoch files that would remain if power failed now. */
 export function durableEpochs(server: SimServer): EpochFiles {
   const { files } = server.disk
   return epochsBy(server, (path) => files.durableContent(path))

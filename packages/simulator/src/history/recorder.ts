@@ -1,4 +1,4 @@
-/** What servers did, as far as it can be seen from outside: their files, starts and ends. */
+/** Records what servers did, as visible from outside: their files, starts and ends. */
 import {
   loadDatabase,
   LogFileReader,
@@ -8,7 +8,7 @@ import {
   type Membership,
   type MemoryDisk,
 } from '@zabra/core'
-import { derivedProblems } from '../checkers/derived.ts'
+import { derivedProblems } from './derived.ts'
 import type { SimServer } from '../cluster/server.ts'
 import type { World } from '../world/world.ts'
 import { EnsembleRecord } from './ensemble-record.ts'
@@ -16,32 +16,32 @@ import type { History } from './history.ts'
 import { Transcript, type Line } from './transcript.ts'
 import { dumpTree, type TreeDump } from './tree-dump.ts'
 
-/** What one recovery of a disk gives. */
+/** The result of one recovery of a disk. */
 export interface Recovery {
   readonly zxid: bigint
   readonly digest: bigint
   readonly sessions: string
 }
 
-/** What a life of a server started from. */
+/** The state in which a life of a server began. */
 export interface Life {
   readonly server: string
   readonly life: number
   readonly zxid: bigint
-  /** The tree that recovery gave. */
+  /** The recovered tree. */
   readonly tree: TreeDump
 }
 
 const earlyToleranceMs = 2
-/** How many states of disks it is remembered of what recovery makes of them. */
+/** The number of disk states whose recovery is cached. */
 const recoveriesKept = 50
 
 export class Recorder {
-  /** Undefined for a server on its own. */
+  /** Undefined for a standalone server. */
   readonly ensemble: EnsembleRecord | undefined
   /**
-   * Payloads by zxid: the log of a server on its own, as every start and the end found it; of an
-   * ensemble everything that any server ever held, also what was given up again.
+   * Payloads by zxid: for a standalone server the log as every start and the end found it; for an
+   * ensemble everything that any server ever held, including discarded transactions.
    */
   readonly log = new Map<bigint, Uint8Array>()
   readonly lives: Life[] = []
@@ -49,7 +49,7 @@ export class Recorder {
   readonly expiredSessions = new Set<bigint>()
   readonly transcript = new Transcript()
   readonly counts = new Map<string, number>()
-  /** A server has ended a session for silence. */
+  /** Called when a server has expired a session. */
   onExpired: ((sessionId: bigint) => void) | undefined
   private readonly recoveries = new Map<string, Promise<Recovery | undefined>>()
   private readonly world: World
@@ -74,7 +74,7 @@ export class Recorder {
     this.violations.push(what)
   }
 
-  /** What recovery makes of a copy of the disk, twice: mending must not change the outcome. */
+  /** Recovers a copy of the disk twice: repairs must not change the result. */
   async beforeStart(server: SimServer): Promise<Recovery | undefined> {
     const copy = server.disk.files.copy()
     const first = await this.recoverAside(server, copy)
@@ -86,13 +86,13 @@ export class Recorder {
     return first
   }
 
-  /** What recovery makes of these files, which it may mend; the same files give the same. */
+  /** Recovers these files, which may repair them; equal files give equal results. */
   recoverAside(server: SimServer, disk: MemoryDisk): Promise<Recovery | undefined> {
     const state = `${server.name} ${disk.state(isRecovered)}`
     const known = this.recoveries.get(state)
     if (known !== undefined) return known
     const recovery = this.recover(server, disk)
-    // What recovery has mended is in another state.
+    // Repaired files are in another state.
     const { recoveries } = this
     recoveries.set(state, recovery)
     if (recoveries.size > recoveriesKept) recoveries.delete(recoveries.keys().next().value!)
@@ -128,7 +128,7 @@ export class Recorder {
     void this.readLog(server.disk.files, server.options.journal.logDir, actual.zxid)
   }
 
-  /** Notes what is in the log, and that it is what was there before. */
+  /** Reads the log, and checks that it contains what was there before. */
   async readLog(disk: MemoryDisk, directory: string, upTo: bigint): Promise<void> {
     for await (const { records } of readLogs(disk, directory, 0n)) {
       while (records.next()) {
@@ -139,7 +139,7 @@ export class Recorder {
 
   async fileRemoved(server: SimServer, path: string): Promise<void> {
     if (!/\/log\.[0-9a-f]+$/.test(path)) return
-    // Whoever removes it may find that somebody else has done so already.
+    // Another task may have removed the file already.
     const log = await LogFileReader.open(server.disk.files, path).catch(() => undefined)
     if (log === undefined) return
     for await (const records of log) {
@@ -147,7 +147,7 @@ export class Recorder {
     }
   }
 
-  /** One zxid, one transaction. */
+  /** One zxid must be one transaction. */
   note(zxid: bigint, payload: Uint8Array): void {
     const known = this.log.get(zxid)
     if (known === undefined) {
@@ -158,7 +158,7 @@ export class Recorder {
   }
 
   sessionExpired(sessionId: bigint, silentMs: number, believedMs: number): void {
-    // What counts is what the client was promised, if it ever heard of the session.
+    // The promised timeout counts, if the client ever learned of the session.
     const promised = this.history.sessions.get(sessionId)
     const timeoutMs = promised?.timeoutMs ?? believedMs
     this.count('sessions expired')
@@ -171,7 +171,7 @@ export class Recorder {
   }
 }
 
-/** Recovery does not look at the epochs, nor at the configuration. */
+/** Recovery reads neither the epochs nor the configuration. */
 function isRecovered(path: string): boolean {
   return !path.includes('Epoch') && !path.includes('zoo.cfg')
 }

@@ -1,7 +1,7 @@
 /**
- * What a finished snapshot contains beyond its name is committed: somebody has delivered it. By its
- * name alone nobody could tell later that it has to go when a log is cut off. And it holds each
- * node once, as whoever loads it does not look for nodes that stand in it twice.
+ * Whatever a finished snapshot contains beyond its name must be committed: a server has delivered
+ * it. Its name alone would not tell later that it must be removed when a log is truncated.
+ * And it holds each node once, because loading it does not look for duplicates.
  */
 import { loadSnapshot, snapshotReach, type Disk } from '@zabra/core'
 import { decodeText, type Reader } from '@zabra/protocol'
@@ -21,7 +21,7 @@ export class Snapshots {
     this.ensemble = ensemble
   }
 
-  /** A snapshot got its name: `from` is what it was called before. */
+  /** A snapshot got its final name; `from` was its temporary name. */
   async finished(server: SimServer, from: string): Promise<void> {
     const { directory, name, zxid: digits } = unfinished.exec(from)?.groups ?? {}
     if (directory === undefined || name === undefined) return

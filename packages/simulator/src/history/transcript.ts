@@ -1,8 +1,8 @@
-/** What happened, line by line; written out only if somebody wants to read it. */
+/** What happened, line by line; formatted only if it is needed. */
 
 import { hash } from '../world/random.ts'
 
-/** A line, or how to make it: from what does not change any more. */
+/** A line, or a function that makes it from values that no longer change. */
 export type Line = string | (() => string)
 
 export class Transcript {
@@ -19,7 +19,7 @@ export class Transcript {
     })
   }
 
-  /** Two runs of one seed have the same. */
+  /** Two runs with the same seed have the same fingerprint. */
   get fingerprint(): number {
     return hash(this.lines.join('\n'))
   }

@@ -8,7 +8,7 @@ export interface DumpedNode {
   readonly acl: string
 }
 
-/** Every znode of a server by its path, except what the server keeps for itself. */
+/** Every znode of a server by its path, except those that each server keeps for itself. */
 export type TreeDump = ReadonlyMap<string, DumpedNode>
 
 export function dumpTree(db: Database): TreeDump {

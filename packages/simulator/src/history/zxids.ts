@@ -10,7 +10,7 @@ export function counterOf(zxid: bigint): bigint {
   return zxid & 0xffff_ffffn
 }
 
-/** Whether nothing is missing between two transactions of one history. */
+/** Whether one transaction directly follows another. */
 export function follows(zxid: bigint, next: bigint): boolean {
   return next === zxid + 1n || (epochOf(next) > epochOf(zxid) && counterOf(next) === 1n)
 }

@@ -16,12 +16,12 @@ const lists: Readonly<Record<AclName, readonly Acl[]>> = {
   ],
 }
 
-/** As it is asked for. */
+/** The ACL as it is requested. */
 export function aclOf(name: AclName): Acl[] {
   return lists[name].map((entry) => ({ ...entry }))
 }
 
-/** As it is stored: `auth` becomes whoever the caller has proven to be; undefined is refused. */
+/** The ACL as it is stored: `auth` becomes the caller's identities; undefined if it is refused. */
 export function storedAcl(name: AclName, identities: readonly string[]): Acl[] | undefined {
   const stored: Acl[] = []
   for (const { perms, id } of lists[name]) {

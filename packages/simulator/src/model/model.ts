@@ -1,6 +1,6 @@
 /**
- * What ZooKeeper is supposed to do, written down a second time and without regard to speed: a
- * request and a tree in, an answer and a tree out. It shares no code with the core.
+ * A second implementation of ZooKeeper's semantics, without regard to speed: takes a request and a
+ * tree, and returns an answer and a tree. It shares no code with the core.
  */
 import {
   errorCodes,
@@ -17,7 +17,7 @@ import { mayDo, storedAcl } from './acl.ts'
 import { statOf, type ModelNode } from './state.ts'
 import type { Tree } from './tree.ts'
 
-/** Who asks, and what the transaction is stamped with. */
+/** The caller, and the values that the transaction is stamped with. */
 export interface Context {
   readonly session: bigint
   readonly identities: readonly string[]
@@ -25,7 +25,7 @@ export interface Context {
   readonly time: bigint
 }
 
-/** Something that watchers may be told, with the lists that decide who may know. */
+/** An event for watchers, with the ACLs that decide who may see it. */
 export interface Change {
   readonly type: EventType
   readonly path: string
@@ -129,7 +129,7 @@ function remove(
   return drop(tree, path, by.zxid)
 }
 
-/** Takes a node away, whoever wants it. */
+/** Deletes a node, without checking permissions. */
 export function drop(tree: Tree, path: string, zxid: bigint): Step {
   const node = tree.get(path)
   const parentPath = parentOf(path)
@@ -145,7 +145,7 @@ export function ephemeralsOf(tree: Tree, session: bigint): string[] {
   return [...tree].filter(([, { owner }]) => owner === session).map(([path]) => path)
 }
 
-/** A session ends, and everything it owned with it. */
+/** Ends a session and deletes everything it owned. */
 export function endSession(tree: Tree, paths: readonly string[], zxid: bigint): Step {
   const changes: Change[] = []
   let next = tree
@@ -216,7 +216,9 @@ function multi(tree: Tree, parts: readonly Part[], by: Context): Step {
   return { tree: next, result: { err: 0, parts: results }, changes }
 }
 
-/** Nothing happened; the part that refused says why, those behind it were not looked at. */
+/**
+ * The multi has no effect; the part that was refused has the error, and later parts were not tried.
+ */
 function refuseMulti(tree: Tree, parts: readonly Part[], at: number, err: number): Step {
   const results = parts.map((_, i) => ({ err: i < at ? 0 : i === at ? err : runtimeInconsistency }))
   return { tree, result: { err: 0, parts: results }, changes: [] }
@@ -279,7 +281,7 @@ function readNode(tree: Tree, op: string, path: string, by: Context): Result {
   }
 }
 
-/** Who may not change a list sees no hashes in it. */
+/** Callers without admin permission do not see password hashes. */
 function masked(entry: Acl, isAdmin: boolean): string {
   const { perms, id } = entry
   if (isAdmin || id.scheme !== 'digest') return aclText(entry)

@@ -2,7 +2,7 @@ import type { Acl } from '@zabra/protocol'
 import type { StatView } from '../client/request.ts'
 import { Tree } from './tree.ts'
 
-/** A znode as the model has it; never changed, only replaced. */
+/** A znode of the model; immutable. */
 export interface ModelNode {
   readonly data: string | null
   readonly acl: readonly Acl[]
@@ -13,16 +13,16 @@ export interface ModelNode {
   readonly mtime: bigint
   readonly version: number
   readonly aversion: number
-  /** Children ever created: what sequence numbers are taken from. */
+  /** The number of children ever created: the source of sequence numbers. */
   readonly creates: number
   readonly children: number
-  /** The session that an ephemeral belongs to. */
+  /** The session that owns an ephemeral. */
   readonly owner: bigint
   readonly isContainer: boolean
   readonly ttlMs: number | undefined
 }
 
-/** What no transaction made. What the server keeps below /zookeeper is not modeled. */
+/** The initial tree. The nodes below /zookeeper are not modeled. */
 export const emptyTree: Tree = new Tree().with('/', {
   data: '',
   acl: [{ perms: 31, id: { scheme: 'world', id: 'anyone' } }],

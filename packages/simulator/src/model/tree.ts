@@ -7,8 +7,8 @@ type Bucket = ReadonlyMap<string, ModelNode>
 const bucketCount = 32
 
 /**
- * Nodes by their paths. A change makes another tree, which shares nearly everything with this one:
- * siblings lie in the same bucket, and only one bucket is copied.
+ * Nodes by path, immutable. A changed tree shares nearly everything with the previous one: siblings
+ * are in the same bucket, and only that bucket is copied.
  */
 export class Tree {
   private readonly buckets: readonly Bucket[]
@@ -43,7 +43,7 @@ export class Tree {
     return [...bucket.keys()].filter((other) => other !== '/' && parentOf(other) === path)
   }
 
-  /** The parts of it; two trees share those in which they do not differ. */
+  /** Its buckets; two trees share those in which they are equal. */
   get parts(): readonly Bucket[] {
     return this.buckets
   }

@@ -1,7 +1,7 @@
 /** Errors in how transactions are ordered, logged, acknowledged and committed. */
 import { packetTypes } from '@zabra/protocol'
 import { inside, replace } from './inside.ts'
-import type { Mutant } from './mutant.ts'
+import type { Mutant } from '../cluster/mutant.ts'
 import { ofLeader, ofLearner, skipping, type LinkInside } from './roles.ts'
 
 type Sent = Parameters<LinkInside['sendPacket']>
@@ -11,20 +11,20 @@ interface Packet {
   readonly zxid: bigint
 }
 
-/** What a learner has logged and not applied. */
+/** Transactions that a learner has logged and not applied. */
 interface Pending {
   all(): Packet[]
   clear(): void
   push(txn: Packet): void
 }
 
-/** Every `n`-th packet of this kind leaves only behind the next packet of any kind. */
+/** Delays every `n`-th packet of this kind until the next packet of any kind. */
 export function delaying(link: object, kind: number, n: number): void {
   let calls = 0
   let late: Sent[0] | undefined
   replace<Sent, void>(link, 'sendPacket', (original) => (packet) => {
     if (packet.type === kind && late === undefined && ++calls % n === 0) {
-      // The bytes of a request are in a buffer that the next one uses.
+      // A copy, because the buffer is reused for the next request.
       late = { ...packet, data: packet.data && new Uint8Array(packet.data as Uint8Array) }
       return
     }

@@ -1,6 +1,6 @@
-/** Errors in what a server takes for certain: that it leads, and what is committed. */
+/** Errors in what a server assumes to be certain: that it leads, and what is committed. */
 import { inside, replace } from './inside.ts'
-import type { Mutant } from './mutant.ts'
+import type { Mutant } from '../cluster/mutant.ts'
 import { ofLeader, ofLearner } from './roles.ts'
 
 export const certaintyMutants: readonly Mutant[] = [

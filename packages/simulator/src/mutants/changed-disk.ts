@@ -1,6 +1,6 @@
 import type { Disk } from '@zabra/core'
 
-/** The disk with some calls done differently. */
+/** A disk with some calls replaced. */
 export function changed(disk: Disk, changes: Partial<Disk>): Disk {
   return {
     list: (directory) => disk.list(directory),

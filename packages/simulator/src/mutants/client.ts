@@ -1,4 +1,4 @@
-/** Errors of the client: in what it repeats, watches, promises and remembers. */
+/** Errors of the client: in what it repeats, watches, guarantees and remembers. */
 import type {
   Client,
   Created,
@@ -17,7 +17,7 @@ const machineOf = (client: Client): Record<string, unknown> =>
 const watchesOf = (client: Client): Record<string, unknown> => inside(client, 'watches')
 const nothing = (): void => {}
 
-/** Does something to an iteration of changes, before or after each that the server tells it of. */
+/** Calls a function before or after each event that an iteration of changes receives. */
 function atEvents(
   client: Client,
   act: (watching: Watching, event: WatchEvent) => void,
@@ -170,7 +170,8 @@ export const clientMutants: readonly ProgramMutant[] = [
     name: 'after a lost reply a read goes behind a sync only',
     workload: 'lock',
     servers: 3,
-    // Where a sync is linearizable it is as good as the write that the client sends before the read.
+    // With linearizable syncs, a sync is as good as the write that the client sends before the
+    // read.
     zab: { confirmSyncs: false },
     client: (client) => {
       const conversation = conversationOf(client)

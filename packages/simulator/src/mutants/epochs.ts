@@ -1,10 +1,10 @@
-/** Errors in who may lead, and since when. */
+/** Errors in who may lead, and from when on. */
 import type { QuorumVerifier } from '@zabra/core'
 import { inside, replace } from './inside.ts'
-import type { Mutant } from './mutant.ts'
+import type { Mutant } from '../cluster/mutant.ts'
 import { ofLeader, onRole } from './roles.ts'
 
-/** Every set of servers that is not empty will do. */
+/** Accepts every set of servers that is not empty. */
 const anybody = (acks: ReadonlySet<bigint>): boolean => acks.size > 0
 
 export const epochMutants: readonly Mutant[] = [
@@ -13,7 +13,7 @@ export const epochMutants: readonly Mutant[] = [
     servers: 3,
     joined: (peer) => {
       replace<[ReadonlySet<bigint>], boolean>(
-        inside(peer, 'configs', 'verifier'),
+        inside(peer, 'members', 'configs', 'verifier'),
         'isQuorum',
         () => (acks) => acks.size > 0,
       )
@@ -24,7 +24,7 @@ export const epochMutants: readonly Mutant[] = [
     servers: 3,
     shape: 'weighted',
     joined: (peer) => {
-      const verifier = inside(peer, 'configs', 'verifier') as unknown as QuorumVerifier
+      const verifier = inside(peer, 'members', 'configs', 'verifier') as unknown as QuorumVerifier
       const half = verifier.voters.size / 2
       replace<[ReadonlySet<bigint>], boolean>(
         verifier,
@@ -38,15 +38,15 @@ export const epochMutants: readonly Mutant[] = [
     servers: 3,
     shape: 'observers',
     joined: (peer) => {
-      const verifier = inside(peer, 'configs', 'verifier') as unknown as QuorumVerifier
+      const verifier = inside(peer, 'members', 'configs', 'verifier') as unknown as QuorumVerifier
       const half = Math.floor(verifier.voters.size / 2)
-      Reflect.set(inside(peer, 'configs'), 'verifier', {
+      Reflect.set(inside(peer, 'members', 'configs'), 'verifier', {
         ...verifier,
         voters: new Set([...verifier.voters, ...verifier.observers]),
         isQuorum: (acks: ReadonlySet<bigint>) => acks.size > half,
       })
-      onRole(peer, 'following', (role) =>
-        Reflect.set(inside(role, 'learner', 'parts'), 'isObserver', false),
+      onRole(peer, ['following', 'observing'], (role) =>
+        Reflect.set(inside(role, 'driver', 'learner', 'parts'), 'isObserver', false),
       )
     },
   },
@@ -109,14 +109,14 @@ export const epochMutants: readonly Mutant[] = [
     name: 'a server leads though its history is shorter',
     servers: 3,
     joined: (peer) => {
-      const election = inside(peer, 'election')
+      const election = inside(peer, 'electing', 'election')
       replace<[{ zxid: bigint; peerEpoch: bigint }, number], void>(
         election,
         'start',
         (original) => (vote, nowMs) => original({ ...vote, zxid: 0n, peerEpoch: 0n }, nowMs),
       )
-      onRole(peer, 'leader', (role) => {
-        inside(role, 'leader', 'core', 'start').epoch = 1n << 60n
+      onRole(peer, ['leading'], (role) => {
+        inside(role, 'driver', 'leader', 'core', 'start').epoch = 1n << 60n
       })
     },
   },
@@ -125,12 +125,11 @@ export const epochMutants: readonly Mutant[] = [
     servers: 3,
     joined: (peer) => {
       let committed: bigint | undefined
-      replace<[], Promise<void>>(peer, 'leaveRole', (original) => async () => {
+      onRole(peer, ['leaving'], () => {
         committed = peer.lastZxid
-        await original()
       })
       replace<[{ zxid: bigint; peerEpoch: bigint }, number], void>(
-        inside(peer, 'election'),
+        inside(peer, 'electing', 'election'),
         'start',
         (original) => (vote, nowMs) => original({ ...vote, zxid: committed ?? vote.zxid }, nowMs),
       )

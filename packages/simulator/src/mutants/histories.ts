@@ -1,8 +1,8 @@
-/** Errors in whose history is taken for whose, where several meet on one disk or in one memory. */
+/** Errors in telling histories apart, when several meet on one disk or in memory. */
 import type { EnsemblePeer } from '@zabra/core'
 import { changed } from './changed-disk.ts'
 import { inside, replace } from './inside.ts'
-import type { Mutant } from './mutant.ts'
+import type { Mutant } from '../cluster/mutant.ts'
 import { ofLeader, ofLearner } from './roles.ts'
 
 interface Older {
@@ -12,7 +12,7 @@ interface Older {
 
 type ReadHistory = (after: bigint, before: bigint) => Promise<unknown>
 
-/** How many learners the log is being read for, by the disk that it is read from. */
+/** The number of learners that the log is being read for, by disk. */
 const readers = new WeakMap<object, number>()
 
 export const historyMutants: readonly Mutant[] = [
@@ -91,7 +91,7 @@ function isSnapshot(name: string): boolean {
 
 function ignoreNewborn(peer: EnsemblePeer): void {
   replace<[], object>(peer.db, 'snapshotSource', (original) => () => {
-    // A tree from the leader takes the place of the one before.
+    // A tree from the leader replaces the previous one.
     const { tree } = peer.db
     const cursor = tree.cursor.bind(tree)
     tree.cursor = () => {

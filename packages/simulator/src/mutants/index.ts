@@ -1,7 +1,7 @@
 import { certaintyMutants } from './certainty.ts'
 import { clientMutants } from './client.ts'
 import { ensembleMutants } from './ensemble.ts'
-import type { Mutant } from './mutant.ts'
+import type { Mutant } from '../cluster/mutant.ts'
 import { orderMutants } from './orders.ts'
 import { pipelineMutants } from './pipeline.ts'
 import type { ProgramMutant } from './program-mutant.ts'
@@ -11,7 +11,7 @@ import { recipeMutants } from './recipes.ts'
 import { storageMutants } from './storage.ts'
 import { windowMutants } from './windows.ts'
 
-/** One deliberate error each: proof that the checkers can fail. */
+/** Each is one deliberate error, which proves that the checkers can fail. */
 export const mutants: readonly Mutant[] = [
   ...storageMutants,
   ...recoveryMutants,
@@ -21,7 +21,7 @@ export const mutants: readonly Mutant[] = [
   ...windowMutants,
 ]
 
-/** As the others, but it takes more seeds to catch them than a test should wait for. */
+/** The same, but catching them takes more seeds than a test should run. */
 export const rareMutants: readonly Mutant[] = certaintyMutants
 
 /** The same for programs on the client, and for recipes. */

@@ -1,4 +1,4 @@
-/** Reaches into a running server: only mutants do. */
+/** Access to the private parts of a running server; only mutants use this. */
 type Method = (...args: never[]) => unknown
 
 /** A private part of an object. */
@@ -12,7 +12,7 @@ export function inside(owner: object, ...names: readonly string[]): Record<strin
   return part as Record<string, unknown>
 }
 
-/** Puts another method in place of one; the old one comes bound. */
+/** Replaces a method; the new one gets the old one, bound. */
 export function replace<Args extends readonly unknown[], Result>(
   owner: object,
   name: string,

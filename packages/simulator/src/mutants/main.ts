@@ -1,4 +1,4 @@
-/** npm run sim:mutants: each deliberate error must be caught, and here is how soon. */
+/** npm run sim:mutants: each deliberate error must be caught; prints how soon. */
 import { fork } from 'node:child_process'
 import { availableParallelism } from 'node:os'
 import { bundle } from '../bundle.ts'
@@ -29,7 +29,7 @@ const trials: readonly Trial[] = [
   }),
 ]
 
-/** What a worker does: the trials that its parent names. */
+/** The worker: runs the trials that its parent requests. */
 function work(): void {
   process.on('message', (trial: number) => {
     void (async () => {

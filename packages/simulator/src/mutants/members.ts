@@ -10,10 +10,10 @@ import {
 import type { Notification } from '@zabra/protocol'
 import { changed } from './changed-disk.ts'
 import { inside, replace } from './inside.ts'
-import type { Mutant } from './mutant.ts'
+import type { Mutant } from '../cluster/mutant.ts'
 import { ofLeader, ofLearner } from './roles.ts'
 
-/** What a server knows of the members. */
+/** What a server knows about the members. */
 interface Book {
   committed: Membership
   seen: Membership | undefined
@@ -22,10 +22,10 @@ interface Book {
 }
 
 function bookOf(peer: EnsemblePeer): Book {
-  return inside(peer, 'configs') as unknown as Book
+  return inside(peer, 'members', 'configs') as unknown as Book
 }
 
-/** Another opinion about who has to agree. */
+/** Changes which servers must agree. */
 function deciding(name: string, whose: (book: Book) => QuorumVerifier): Mutant {
   return {
     name,
@@ -70,7 +70,7 @@ export const memberMutants: readonly Mutant[] = [
     joined: (peer) => {
       const book = bookOf(peer) as Book & { setSeen(config: Membership | undefined): void }
       book.setSeen(undefined)
-      replace<[], void>(peer, 'seeWhatIsLogged', () => () => book.setSeen(undefined))
+      replace<[], void>(inside(peer, 'members'), 'readLogged', () => () => book.setSeen(undefined))
     },
   },
   {
@@ -78,7 +78,7 @@ export const memberMutants: readonly Mutant[] = [
     servers: 3,
     isChanging: true,
     joined: (peer) => {
-      const election = inside(peer, 'election')
+      const election = inside(peer, 'electing', 'election')
       const book = bookOf(peer) as Book & { changed(before: { committed: Membership }): void }
       replace<[Notification], boolean>(election, 'isNewerConfig', () => ({ config }) => {
         const isOther = config !== undefined && config !== formatMembership(book.committed)

@@ -10,7 +10,7 @@ type Create = (path: string, data?: Uint8Array | string, options?: object) => Tr
 
 const byNumber = (a: string, b: string): number => Number(a.slice(-10)) - Number(b.slice(-10))
 
-/** In lines below these paths the first is not seen. */
+/** Hides the first contender of the lines below some paths. */
 function hidingFirst(isMeant: (path: string) => boolean) {
   return (client: Client): void =>
     replace(client, 'children', (original: Children) => async (path, options) => {
@@ -61,7 +61,7 @@ export const moreRecipeMutants: readonly ProgramMutant[] = [
         })
         return transaction
       })
-      // Everything else works with the node at the wrong place.
+      // All other operations use the node at the wrong path.
       for (const name of ['exists', 'delete'] as const)
         replace(
           client,

@@ -1,7 +1,7 @@
-/** Errors of followers that take observers. */
+/** Errors of followers that accept observers. */
 import { packetTypes } from '@zabra/protocol'
 import { inside, replace } from './inside.ts'
-import type { Mutant } from './mutant.ts'
+import type { Mutant } from '../cluster/mutant.ts'
 import { ofLearner, type LinkInside } from './roles.ts'
 import { forget, type HoldingInside } from './synchronization.ts'
 
@@ -11,7 +11,7 @@ interface MasterInside {
   readonly parts: { readonly up: object }
 }
 
-/** Does something to what takes the observers, once there is one. */
+/** Changes the observer master of each follower, once it exists. */
 function ofMaster(name: string, change: (master: MasterInside & object) => void): Mutant {
   const options = { shape: 'observers', observerMasters: true } as const
   return ofLearner(

@@ -1,10 +1,10 @@
-/** Errors in the order in which things become durable, are told, and count. */
+/** Errors in the order in which something becomes durable, is sent, and counts. */
 import type { Disk, EnsemblePeer, SnapshotSource, WriteHandle } from '@zabra/core'
 import { packetTypes, type PacketName } from '@zabra/protocol'
 import { delaying } from './broadcast.ts'
 import { changed } from './changed-disk.ts'
 import { inside, replace } from './inside.ts'
-import type { Mutant } from './mutant.ts'
+import type { Mutant } from '../cluster/mutant.ts'
 import { ofLeader, ofLearner, type LinkInside } from './roles.ts'
 
 type Sent = Parameters<LinkInside['sendPacket']>
@@ -19,7 +19,7 @@ const isLog = (path: string): boolean => /\/(new\.)?log\.[0-9a-f]+$/.test(path)
 const isSnapshot = (path: string): boolean => /\/snapshot\.[0-9a-f]+/.test(path)
 const isEpoch = (path: string): boolean => path.includes('Epoch')
 
-/** The directory is not synced after the last call of this kind on such a file. */
+/** Skips the directory sync after the last call of this kind on such a file. */
 function withoutSyncAfter(
   disk: Disk,
   call: 'rename' | 'remove',
@@ -38,7 +38,7 @@ function withoutSyncAfter(
   })
 }
 
-/** Other handles in place of those that files are written through. */
+/** Replaces the handles through which files are written. */
 function withHandles(
   disk: Disk,
   call: 'create' | 'openWrite',
@@ -120,7 +120,7 @@ async function removeAll(peer: EnsemblePeer): Promise<void> {
   }
 }
 
-/** The learners of a leader, and how they are sent something. */
+/** The learners of a leader, and how packets are sent to them. */
 interface LearnersInside {
   readonly led: Set<{ isObserver: boolean; hasReached(state: string): boolean }>
   send(learner: object, packet: Sent[0]): void
@@ -133,7 +133,7 @@ interface ProposalInside {
   readonly payload: Uint8Array
 }
 
-/** A log is taken to hold everything up to a transaction. */
+/** Makes the leader believe that a server has logged everything up to a transaction. */
 function acknowledge(broadcast: object, sid: bigint, zxid: bigint): void {
   ;(Reflect.get(broadcast, 'acknowledge') as (sid: bigint, zxid: bigint) => void).call(
     broadcast,

@@ -1,6 +1,6 @@
-/** Errors in the order of things, and in who is told what. */
+/** Errors in the order of requests and replies, and in which clients get what. */
 import { inside, replace } from './inside.ts'
-import type { Mutant, ServerParts } from './mutant.ts'
+import type { Mutant, ServerParts } from '../cluster/mutant.ts'
 
 const pipelineOf = ({ peer }: ServerParts): Record<string, unknown> => inside(peer, 'pipeline')
 const proposerOf = ({ peer }: ServerParts): Record<string, unknown> => inside(peer, 'proposer')

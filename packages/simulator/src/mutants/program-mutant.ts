@@ -6,11 +6,11 @@ import type { WorkloadName } from '../programs/workloads.ts'
 /** One deliberate error of the client or of a recipe, put into it from outside. */
 export interface ProgramMutant {
   readonly name: string
-  /** Where it shows. */
+  /** The workload that reveals it. */
   readonly workload: WorkloadName
-  /** Drawn when not given. */
+  /** Random by default. */
   readonly servers?: number
-  /** Where it shows only if leaders are configured so. */
+  /** Settings of leaders that the error needs, if any. */
   readonly zab?: ZabKnobs
   readonly client?: (client: Client) => void
   readonly held?: (held: Held) => void

@@ -1,4 +1,4 @@
-/** Errors of the recipes: in whom they wait for, and in what they believe to hold. */
+/** Errors of the recipes: in what they wait for, and in what they believe to hold. */
 import {
   isRefusal,
   type Client,
@@ -184,7 +184,7 @@ export const recipeMutants: readonly ProgramMutant[] = [
   },
 ]
 
-/** What replaces a value, beside its witness, replaces whatever is there. */
+/** A write of a value with its witness ignores the version. */
 function valuesWithoutVersion(client: Client): void {
   replace(client, 'transaction', (original: () => Transaction) => () => {
     const transaction = original()

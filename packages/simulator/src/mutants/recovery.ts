@@ -1,7 +1,7 @@
-/** Errors in what is noted and derived for the next start. */
+/** Errors in what is stored and derived for the next start. */
 import type { TxnLog } from '@zabra/core'
 import { inside, replace } from './inside.ts'
-import type { Mutant } from './mutant.ts'
+import type { Mutant } from '../cluster/mutant.ts'
 
 export const recoveryMutants: readonly Mutant[] = [
   {

@@ -1,9 +1,9 @@
-/** Reaches into the roles that a server of an ensemble plays. */
+/** Access to the roles of a server in an ensemble. */
 import type { EnsemblePeer } from '@zabra/core'
-import { inside } from './inside.ts'
-import type { Mutant } from './mutant.ts'
+import type { Mutant } from '../cluster/mutant.ts'
+import { inside, replace } from './inside.ts'
 
-/** What mutants change of the connections between servers. */
+/** The parts of a connection between servers that mutants change. */
 export interface LinkInside {
   sendPacket(packet: { readonly type: number; readonly zxid: bigint; readonly data: unknown }): void
 }
@@ -11,22 +11,22 @@ export interface LinkInside {
 type Part = Record<string, unknown>
 type Options = Pick<Mutant, 'shape' | 'isChanging' | 'observerMasters' | 'zab' | 'faults'>
 
-/** The parts of the role of a server that is led. */
+/** The parts of the role of a follower or observer. */
 export interface FollowingInside {
-  /** The machine. */
+  /** The state machine. */
   readonly learner: Part
   /** Where the writes of its clients go. */
   readonly upstream: Part
-  /** What the role was given. */
+  /** The parts that the role received. */
   readonly parts: Part
   readonly link: LinkInside
 }
 
 /** The parts of the role of a leader. */
 export interface LeadingInside {
-  /** The machine. */
+  /** The state machine. */
   readonly leader: Part
-  /** What the role was given. */
+  /** The parts that the role received. */
   readonly parts: Part
   /** The connections of learners. */
   readonly connections: Part
@@ -44,14 +44,14 @@ export function ofLeader(
     servers: 3,
     ...options,
     joined: (peer) =>
-      onRole(peer, 'leader', (role) => {
-        const leading = role as unknown as LeadingInside
+      onRole(peer, ['leading'], (role) => {
+        const leading = driverOf(role) as unknown as LeadingInside
         change(leading.leader, peer, leading)
       }),
   }
 }
 
-/** An error of those who are led. */
+/** An error of followers and observers. */
 export function ofLearner(
   name: string,
   change: (learner: Part, peer: EnsemblePeer, role: FollowingInside) => void,
@@ -62,34 +62,33 @@ export function ofLearner(
     servers: 3,
     ...options,
     joined: (peer) =>
-      onRole(peer, 'following', (role) => {
-        const following = role as unknown as FollowingInside
+      onRole(peer, ['following', 'observing'], (role) => {
+        const following = driverOf(role) as unknown as FollowingInside
         change(following.learner, peer, following)
       }),
   }
 }
 
-/** Does something to each role of this name that the peer plays. */
+/** Changes each role of these names that the peer takes on. */
 export function onRole(
   peer: EnsemblePeer,
-  name: 'leader' | 'following',
+  names: readonly string[],
   change: (role: Part, peer: EnsemblePeer) => void,
 ): void {
-  let role: unknown
-  Object.defineProperty(peer, name, {
-    get: () => role,
-    set: (value: unknown) => {
-      role = value
-      if (typeof value === 'object' && value !== null) {
-        // What it was given belongs to the peer: changes are for this role only.
-        Reflect.set(value, 'parts', { ...inside(value, 'parts') })
-        change(value as Part, peer)
-      }
-    },
+  replace<[Part], void>(peer, 'change', (original) => (role) => {
+    if (names.includes(role.name as string)) change(role, peer)
+    original(role)
   })
 }
 
-/** Every `n`-th call is left out. */
+/** What drives the machine of a leader or a learner. Its parts may be changed for this role only. */
+export function driverOf(role: Part): Part {
+  const driver = inside(role, 'driver')
+  driver.parts = { ...inside(driver, 'parts') }
+  return driver
+}
+
+/** Skips every `n`-th call. */
 export function skipping(n: number): (original: (...args: unknown[]) => void) => typeof original {
   let calls = 0
   return (original) =>

@@ -1,22 +1,24 @@
-/** Errors in who knows which session, and until when. */
+/** Errors in which server knows a session, and for how long. */
 import { packetTypes, Writer } from '@zabra/protocol'
 import { inside, replace } from './inside.ts'
-import type { Mutant } from './mutant.ts'
-import { ofLeader, ofLearner } from './roles.ts'
+import type { Mutant } from '../cluster/mutant.ts'
+import { ofLeader, ofLearner, onRole } from './roles.ts'
 
 const closeSession = -11
 
-/** Does something to each proposer that the peer gets. */
+/** Changes each proposer that the peer gets. */
 function ofProposer(name: string, change: (proposer: Record<string, unknown>) => void): Mutant {
   return {
     name,
     servers: 3,
     joined: (peer) =>
-      replace<unknown[], object>(peer, 'serveAsLeader', (original) => (...args) => {
-        const proposer = original(...args)
-        change(proposer as Record<string, unknown>)
-        return proposer
-      }),
+      onRole(peer, ['leading'], (role) =>
+        replace<unknown[], object>(role, 'serve', (original) => (...args) => {
+          const proposer = original(...args)
+          change(proposer as Record<string, unknown>)
+          return proposer
+        }),
+      ),
   }
 }
 

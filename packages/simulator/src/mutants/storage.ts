@@ -1,10 +1,10 @@
-/** Errors in how things get to the disk and back. */
+/** Errors in writing to the disk and reading from it. */
 import type { Database, Disk, Journal, SnapshotSource } from '@zabra/core'
 import { Reader } from '@zabra/protocol'
 import { logDirectory, dataDirectory } from '../cluster/server-options.ts'
 import { changed } from './changed-disk.ts'
 import { inside, replace } from './inside.ts'
-import type { Mutant } from './mutant.ts'
+import type { Mutant } from '../cluster/mutant.ts'
 
 const isLog = (path: string): boolean => /\/(new\.)?log\.[0-9a-f]+$/.test(path)
 
@@ -119,7 +119,10 @@ export const storageMutants: readonly Mutant[] = [
   },
 ]
 
-/** All logs that begin below the newest snapshot, though the last of them reaches beyond it. */
+/**
+ * Deletes all logs that begin below the newest snapshot, although the last of them extends beyond
+ * it.
+ */
 async function purgeTooMuch(journal: Journal, disk: Disk): Promise<void> {
   const newest = journal.stats.lastSnapshotZxid
   for (const directory of new Set([dataDirectory, logDirectory])) {
@@ -132,7 +135,7 @@ async function purgeTooMuch(journal: Journal, disk: Disk): Promise<void> {
   }
 }
 
-/** Every stretch that looks like a record gets the checksum it should have had. */
+/** Corrects the checksum of everything that looks like a record. */
 function withChecksumsMended(
   file: Uint8Array,
   position: number,
@@ -167,7 +170,7 @@ function adler32(bytes: Uint8Array): number {
   return ((b << 16) | a) >>> 0
 }
 
-/** The number of children ever created is taken for the number of those there are. */
+/** Sets the number of children ever created to the number of existing children. */
 function forgetCreateCounts(db: Database): void {
   const tree = inside(db, 'tree')
   replace(tree, 'copyStat', (original: (id: number, view: DataView) => void) => {

@@ -1,8 +1,8 @@
-/** Errors in how a learner is brought to the history of its leader. */
+/** Errors in synchronizing a learner with the history of its leader. */
 import type { Disk } from '@zabra/core'
 import { changed } from './changed-disk.ts'
 import { inside, replace } from './inside.ts'
-import type { Mutant } from './mutant.ts'
+import type { Mutant } from '../cluster/mutant.ts'
 import { ofLeader, ofLearner } from './roles.ts'
 
 interface Plan {
@@ -15,12 +15,12 @@ interface LearnerInside {
   become(state: string): void
 }
 
-/** A learner for which packets wait. */
+/** A learner for which packets are held back. */
 export interface HoldingInside {
   takeHeld(): unknown
 }
 
-/** What has waited for it is not sent. */
+/** Drops the packets held back for a learner. */
 export const forget = (learner: HoldingInside): void => void learner.takeHeld()
 
 export const synchronizationMutants: readonly Mutant[] = [
@@ -63,7 +63,7 @@ export const synchronizationMutants: readonly Mutant[] = [
       let removed = 0
       return changed(disk, {
         remove: async (path) => {
-          // Every other log of those that go one right after the other stays.
+          // Of logs that are deleted one right after the other, every second one stays.
           if (/\/log\.\w+$/.test(path) && (await isNewest(disk, path)) && removed++ % 2 === 0)
             return
           await disk.remove(path)
@@ -128,7 +128,10 @@ async function removeUnlessNewest(disk: Disk, path: string): Promise<void> {
   await disk.remove(path)
 }
 
-/** Whether no file of this kind is later: retention removes old ones, only a cut the newest. */
+/**
+ * Whether this is the newest file of its kind: retention deletes old ones, only a truncation the
+ * newest.
+ */
 async function isNewest(disk: Disk, path: string): Promise<boolean> {
   const at = path.lastIndexOf('/')
   const [kind, zxid] = path.slice(at + 1).split('.')

@@ -1,6 +1,6 @@
 /**
- * Whether a mutant failed by itself: what it reaches for is not there any more, so nothing of the
- * server's was tried. Its own code is then the first that the error names.
+ * Whether a mutant failed by itself, because a method that it replaces no longer exists: then
+ * nothing of the server was tested. The error names the mutant's own code first.
  */
 export function isVoid(violation: string): boolean {
   const thrower = /^\s+at .*$/m.exec(violation)?.[0]

@@ -3,7 +3,7 @@ import type { Membership, WriteHandle } from '@zabra/core'
 import type { SimDisk } from '../world/sim-disk.ts'
 import { changed } from './changed-disk.ts'
 import { inside, replace } from './inside.ts'
-import type { Mutant } from './mutant.ts'
+import type { Mutant } from '../cluster/mutant.ts'
 
 /** By what a process sees of each. */
 const disksOf = new WeakMap<object, SimDisk>()
@@ -29,7 +29,7 @@ export const windowMutants: readonly Mutant[] = [
     joined: (peer) => {
       const { condition } = disksOf.get(inside(peer, 'parts', 'disk'))!
       replace<[Membership], boolean>(
-        inside(peer, 'configs'),
+        inside(peer, 'members', 'configs'),
         'commit',
         (original) => (config) => condition.configRefuses === undefined && original(config),
       )

@@ -1,4 +1,4 @@
-/** What goes wrong where programs use the client: all that befalls servers, and the programs. */
+/** Faults of runs with programs: those of servers, and those of the programs. */
 import { xids } from '@zabra/protocol'
 import type { Cluster } from '../cluster/cluster.ts'
 import type { SimServer } from '../cluster/server.ts'
@@ -21,11 +21,11 @@ const weights = {
 const pollMs = 10
 const staleMsMax = 8000
 const staleMoveMs = 80
-/** Two notifications are about as long. */
+/** About the length of two notifications. */
 const tornBytes = 80
 /**
- * Drawn apart from the others: programs come to a leader that cannot commit, or hear a part of what
- * they are told at once.
+ * Drawn separately: programs connect to a leader that cannot commit, or receive only a part of
+ * several notifications.
  */
 type ProgramFaultKind = keyof typeof weights | 'busyLeader' | 'programTorn'
 
@@ -47,7 +47,7 @@ export interface FaultOptions {
   readonly programs: number
 }
 
-/** Some runs know few kinds only, some none at all. */
+/** Some runs use few kinds of faults only, some none at all. */
 export function drawAllFaults(random: Random, options: FaultOptions): AnyFault[] {
   const { durationMs, isEnsemble, programs } = options
   const counts = random.fork('counts')
@@ -73,7 +73,7 @@ function drawBusyLeaders(random: Random, durationMs: number): ProgramFault[] {
   }))
 }
 
-/** Many: what was not told shows only until the same node changes again. */
+/** Many, because a lost notification shows only if the same node does not change again. */
 function drawTorn(random: Random, durationMs: number, programs: number): ProgramFault[] {
   if (!random.chance(0.4)) return []
   return Array.from({ length: random.between(4, 24) }, () => ({
@@ -119,8 +119,8 @@ export function injectAny(cluster: Cluster, programs: readonly Program[], fault:
 }
 
 /**
- * What the leader says to the others does not arrive for a while: what is forwarded to it is
- * proposed and not committed. Meanwhile those who wrote by way of the others come to it.
+ * Packets of the leader to the others are delayed: requests forwarded to it are proposed and not
+ * committed. Meanwhile the clients of the others connect to the leader.
  */
 function sendToBusy(cluster: Cluster, programs: readonly Program[], forMs: number): void {
   const { recorder, servers } = cluster
@@ -148,7 +148,9 @@ function cutFor(
   })
 }
 
-/** When the stale leader goes on, programs move that know better: some of them come to it. */
+/**
+ * When the stale leader resumes, programs that know newer state move, some of them to this leader.
+ */
 function sendToStale(cluster: Cluster, leader: SimServer, programs: readonly Program[]): void {
   const { world } = cluster
   const { process } = leader
@@ -160,7 +162,7 @@ function sendToStale(cluster: Cluster, leader: SimServer, programs: readonly Pro
   world.after(pollMs, poll)
 }
 
-/** Each time they go to another server. */
+/** Each time they move to another server. */
 function moveSome({ world }: Cluster, programs: readonly Program[], everyMs: number): void {
   for (const times of [1, 2, 3]) {
     world.after(everyMs * times, () => {
@@ -214,14 +216,14 @@ function isLong(piece: Uint8Array): boolean {
   return piece.length >= tornBytes
 }
 
-/** A client is told of more than one thing: as a rule, of what one transaction did. */
+/** Whether a piece holds more than one notification, which usually come from one transaction. */
 function isOfSeveralNews(piece: Uint8Array): boolean {
   return (
     isLong(piece) && new DataView(piece.buffer, piece.byteOffset).getInt32(4) === xids.notification
   )
 }
 
-/** Nothing is wrong with programs any more. */
+/** Repairs all programs. */
 export function healPrograms(programs: readonly Program[]): void {
   for (const program of programs) {
     program.process?.resume()

@@ -1,20 +1,20 @@
 import { Client, ZabraError, type ClientOptions, type State } from '@zabra/client'
 import type { Cluster } from '../cluster/cluster.ts'
 import type { Random } from '../world/random.ts'
-import { ProgramProcess } from './program-process.ts'
+import { ProgramProcess } from '../host/program-process.ts'
 import type { Stage } from './stage.ts'
 import { StateWitness } from './state-witness.ts'
 import type { Actor, Workload } from './workload.ts'
 
 const restMsMax = 150
-/** What may well happen to a call while things go wrong. */
+/** Errors that calls may legitimately fail with while faults are injected. */
 const usualCodes: ReadonlySet<string> = new Set([
   'connectionLoss',
   'sessionExpired',
   'timeout',
   'closed',
   'lost',
-  // A server whose disk is full says so.
+  // The error of a server whose disk is full.
   'systemError',
 ])
 
@@ -23,11 +23,11 @@ export class ChangedMind extends Error {
   override readonly name = 'ChangedMind'
 }
 
-/** A program that uses the client: it stands still, dies and is started again. */
+/** A program that uses the client: it is paused, killed and restarted. */
 export class Program {
   readonly name: string
   process: ProgramProcess | undefined
-  /** It has had a turn since everything healed. */
+  /** It has completed a turn since everything was healed. */
   isDone = false
   client: Client | undefined
   private life = 0
@@ -48,10 +48,10 @@ export class Program {
     this.random = stage.random.fork(this.name)
     const drawn = this.random.fork('options')
     this.rate = 0.97 + drawn.next() * 0.06
-    // Less than the time in which a session can be made over this network is of no use to anybody.
+    // A timeout shorter than creating a session takes on this network would be useless.
     const { delayMsMax } = cluster.network.options
     const timeoutMsMin = 12 * delayMsMax
-    // Drawn apart, so that what else is drawn is what it would be without.
+    // Drawn separately, so that other random choices stay the same.
     const deadline = drawn.fork('deadline')
     const callTimeoutMs = deadline.between(timeoutMsMin, 40 * delayMsMax)
     this.options = {
@@ -90,7 +90,7 @@ export class Program {
     this.client = undefined
   }
 
-  /** A client for one's own use, in this program. */
+  /** A separate client in this program. */
   connect(process: ProgramProcess): Client {
     const servers = this.cluster.servers.map(({ name }) => `${name}:2181`)
     const client = new Client({ ...this.options, servers, host: process })

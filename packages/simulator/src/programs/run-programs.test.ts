@@ -1,4 +1,7 @@
-/** Programs on the client and the recipes: under faults nothing is violated, and what is is found. */
+/**
+ * Programs on the client and the recipes: no violation under faults, and deliberate errors are
+ * found.
+ */
 import { expect, test } from 'vitest'
 import { programMutants } from '../mutants/index.ts'
 import { isVoid } from '../mutants/verdict.ts'
@@ -26,7 +29,7 @@ test.each(names)('nothing is violated by programs with %s', async (workload) => 
   for (const seed of [1, 2, 3]) await expectGood(seed, workload)
 })
 
-// Each of them found something once: see docs/found-bugs.md.
+// Each of these seeds once found a bug: see docs/found-bugs.md.
 test.each([
   [27, 'client'],
   [43, 'client'],

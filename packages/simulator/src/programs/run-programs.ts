@@ -5,14 +5,14 @@ import type { ProgramMutant } from '../mutants/program-mutant.ts'
 import type { RunOptions, RunResult } from '../run.ts'
 import { Random } from '../world/random.ts'
 import { ChangedMind, Program, tell } from './program.ts'
-import { ProgramProcess } from './program-process.ts'
+import { ProgramProcess } from '../host/program-process.ts'
 import { drawAllFaults, healPrograms, injectAny, type AnyFault } from './program-faults.ts'
 import { Stage } from './stage.ts'
 import type { Workload } from './workload.ts'
 import { weights, workloads, type WorkloadName } from './workloads.ts'
 
 export interface ProgramRunOptions extends Pick<RunOptions, 'seed' | 'servers' | 'without'> {
-  /** Drawn when not given. */
+  /** Random by default. */
   readonly workload?: string | undefined
   readonly mutant?: ProgramMutant | undefined
 }
@@ -21,14 +21,17 @@ const setUpMsMax = 60_000
 const progressMsMax = 120_000
 const closeMsMax = 20_000
 const violationsMax = 20
-/** After that, containers go in which nobody ever was. */
+/** Containers that were never used are deleted after this time. */
 const neverUsedMsMax = 5000
-/** With less than this there is little else than hand-overs, and what takes long never ends. */
+/**
+ * With fewer transactions per epoch there would be little but hand-overs, and long work would never
+ * end.
+ */
 const epochRoomMin = 70n
-/** Two servers' clocks and a client's may differ by as much. */
+/** The maximum difference between the rates of clocks. */
 const skew = 0.07
 
-/** One run of programs that use the real client, and recipes, on real servers. */
+/** One run of programs that use the real client and recipes on real servers. */
 export async function runPrograms(options: ProgramRunOptions): Promise<RunResult> {
   const run = new ProgramRun(options)
   const onRejection = (error: unknown): void => run.rejected(error)
@@ -63,7 +66,7 @@ class ProgramRun {
       seed,
       servers,
       shape: drawShape(drawn.fork('shape')),
-      // Some faults need somebody who writes at a certain server.
+      // Some faults need a client that writes at a certain server.
       clients: 1,
       isChanging: false,
       neverUsedMsMax,
@@ -132,7 +135,7 @@ class ProgramRun {
     for (const server of cluster.servers) void server.start()
     const [bystander] = cluster.clients
     bystander!.start()
-    // What faults let it write.
+    // The node that faults write to.
     const node = {
       op: 'create',
       kind: 'create',
@@ -163,7 +166,7 @@ class ProgramRun {
       if (options.without?.faults.has(i) === true) continue
       cluster.world.after(fault.atMs, () => injectAny(cluster, programs, fault))
     }
-    // On its own, a server knows whom it has heard; a follower may keep that to itself for a while.
+    // A standalone server knows all active sessions; a follower may report them later.
     if (cluster.servers.length === 1)
       cluster.recorder.onExpired = (sessionId) => this.checkAlive(sessionId)
   }
@@ -177,10 +180,13 @@ class ProgramRun {
     }
   }
 
-  /** Nothing fails any more: within bounded time everybody has had a turn, and there is rest. */
+  /**
+   * Nothing fails any more: within bounded time every program must complete a turn, and all must be
+   * quiet.
+   */
   private async recoverFromEverything(): Promise<void> {
     const { cluster, programs, stage, workload } = this
-    // What was scheduled late still happens; only then is there peace.
+    // Faults scheduled for later still happen before that.
     await this.live(7000)
     heal(cluster)
     healPrograms(programs)
@@ -198,7 +204,7 @@ class ProgramRun {
     if (!isRest()) stage.violate(`everybody had a turn, but ${workload.unrest?.()}`)
   }
 
-  /** Everybody goes, and nothing of them stays. */
+  /** All programs leave, and none of their nodes may stay. */
   private async leave(): Promise<void> {
     const { cluster, programs, stage } = this
     let open = 0
@@ -213,7 +219,7 @@ class ProgramRun {
     await this.live(closeMsMax, () => open === 0)
     if (open > 0) stage.violate(`${open} clients are not closed after ${closeMsMax} ms`)
     for (const client of cluster.clients) client.stop()
-    // Containers go one after the other, those of dead programs after their sessions.
+    // Containers are deleted one after the other, those of dead programs after their sessions.
     await this.live(progressMsMax, () => this.leftovers().length === 0)
     const left = this.leftovers()
     if (left.length > 0) stage.violate(`everybody has gone, and there is still ${left.join(', ')}`)
@@ -226,7 +232,7 @@ class ProgramRun {
     return [...tree.keys()].filter((path) => path !== '/a' && workload.mayStay?.(path) !== true)
   }
 
-  /** For a client besides those of the programs. */
+  /** The process of a client that does not belong to a program. */
   private extraProcess(name: string): ProgramProcess {
     const { world, network } = this.cluster
     return new ProgramProcess({

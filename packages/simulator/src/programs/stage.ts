@@ -5,14 +5,14 @@ import { dumpTree, type TreeDump } from '../history/tree-dump.ts'
 import type { ProgramMutant } from '../mutants/program-mutant.ts'
 import type { Random } from '../world/random.ts'
 
-/** What workloads may know and tell of the world their programs live in. */
+/** What workloads may know of and report about the world of their programs. */
 export class Stage {
   readonly random: Random
   readonly programs: number
   readonly mutant: ProgramMutant | undefined
-  /** Nothing goes wrong any more. */
+  /** All faults are over. */
   isHealed = false
-  /** Aborts when everybody has had a turn after that. */
+  /** Aborts when every program has completed a turn after that. */
   readonly ending = new AbortController()
   private readonly cluster: Cluster
 
@@ -48,12 +48,12 @@ export class Stage {
     this.cluster.recorder.trace(line)
   }
 
-  /** The newest of what servers have applied; undefined while none serves. */
+  /** The newest tree of all servers; undefined while none serves. */
   tree(): TreeDump | undefined {
     return this.newest(0n)
   }
 
-  /** As `tree`, and undefined where no server has applied as much. */
+  /** Like `tree`, but undefined if no server has applied that much. */
   newest(seenZxid: bigint): TreeDump | undefined {
     const dbs = this.databases().filter(({ lastZxid }) => lastZxid >= seenZxid)
     const newest = dbs.toSorted((a, b) => (a.lastZxid < b.lastZxid ? 1 : -1))[0]
@@ -61,9 +61,9 @@ export class Stage {
   }
 
   /**
-   * Whether a node that was made by this transaction is still there for somebody who has seen
-   * that one; undefined where no server can tell. Nodes do not come back: any server that has
-   * applied as much will do. A name that is used only once needs no transaction.
+   * Whether a node created by this transaction still exists, for a client that has seen `seenZxid`;
+   * undefined if no server has applied that much. Nodes do not come back, so any server that has
+   * applied as much can tell. A name that is used only once needs no transaction.
    */
   isThere(path: string, czxid: bigint | undefined, seenZxid: bigint): boolean | undefined {
     const dbs = this.databases().filter(({ lastZxid }) => lastZxid >= seenZxid)

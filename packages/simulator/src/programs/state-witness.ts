@@ -1,6 +1,6 @@
 import type { State } from '@zabra/client'
 import type { Cluster } from '../cluster/cluster.ts'
-import type { ProgramProcess } from './program-process.ts'
+import type { ProgramProcess } from '../host/program-process.ts'
 import type { Stage } from './stage.ts'
 
 const mayFollow: Readonly<Record<State['name'], readonly State['name'][]>> = {
@@ -13,7 +13,7 @@ const mayFollow: Readonly<Record<State['name'], readonly State['name'][]>> = {
 /** Timers are a little late, by design. */
 const slackMs = 3
 
-/** Hears what a client says of its session, and holds it against what is so. */
+/** Compares what a client reports about its session with the facts. */
 export class StateWitness {
   private readonly name: string
   private readonly stage: Stage
@@ -53,7 +53,7 @@ export class StateWitness {
     history.sessions.set(id, { id, client: name, timeoutMs, created: history.next() })
   }
 
-  /** A client that is cut off knows by itself that its session is gone. */
+  /** A client that is cut off must itself notice that its session has expired. */
   private mustExpireBy(expiresAtMs: number): void {
     const { process, stage } = this
     const { pauses } = process

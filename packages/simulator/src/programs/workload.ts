@@ -1,13 +1,13 @@
 import type { Client } from '@zabra/client'
 import type { Random } from '../world/random.ts'
-import type { ProgramProcess } from './program-process.ts'
+import type { ProgramProcess } from '../host/program-process.ts'
 import type { Stage } from './stage.ts'
 
 /** One life of a program, as a workload sees it. */
 export interface Actor {
-  /** Which program, counted from 0. */
+  /** The number of the program, counted from 0. */
   readonly index: number
-  /** Which life of it, counted from 1. */
+  /** The number of its life, counted from 1. */
   readonly life: number
   readonly name: string
   readonly process: ProgramProcess
@@ -15,21 +15,23 @@ export interface Actor {
   readonly client: Client
 }
 
-/** What programs do in a run, and what must be true of it. One object for each run. */
+/** What programs do in a run, and what must hold. One object per run. */
 export interface Workload {
-  /** Made before anything goes wrong. */
+  /** Called before any fault. */
   setUp?(client: Client): Promise<void>
-  /** A new client was made, in this life the first or after the end of one. */
+  /** Called for each new client: the first of a life, or one after the end of a session. */
   begin?(actor: Actor): void
-  /** Something to do, again and again; it may fail as calls of a client may. */
+  /** Called again and again; may fail with the errors of client calls. */
   turn(actor: Actor): Promise<void>
-  /** Who is done goes on all the same until everybody is: others need them. */
+  /** Whether a program continues after its last turn until all are done, because others need it. */
   readonly needsAll?: boolean
-  /** Nothing is wrong, and everybody has had a turn: what is not as it must be, as a sentence. */
+  /**
+   * Called when all faults are over and every program has had a turn: what is wrong, as a sentence.
+   */
   unrest?(): string | undefined
-  /** As `unrest`, once and in the end. */
+  /** Like `unrest`, called once at the end. */
   check?(): void
-  /** Nodes that may stay when everybody has gone. */
+  /** Nodes that may remain after all programs have left. */
   mayStay?(path: string): boolean
 }
 

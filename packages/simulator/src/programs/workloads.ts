@@ -24,7 +24,7 @@ import { RendezvousWorkload } from './workloads/rendezvous.ts'
 import { ServicesWorkload } from './workloads/services.ts'
 import { TwoPhaseCommitWorkload } from './workloads/two-phase-commit.ts'
 
-/** What programs may do in a run, by name. */
+/** The workloads by name. */
 export const workloads = {
   client: (stage) => new ClientWorkload(stage),
   lock: lockContest,

@@ -2,7 +2,7 @@ import { addWatchModes, watcherTypes } from '@zabra/protocol'
 import type { AclName, Part, Request } from '../client/request.ts'
 import type { Random } from '../world/random.ts'
 
-/** One thing a client does at one moment. */
+/** One action of a client at one moment. */
 export interface WorkStep {
   readonly atMs: number
   readonly client: number
@@ -15,20 +15,20 @@ export interface ProgramOptions {
   readonly clients: number
   readonly durationMs: number
   readonly steps: number
-  /** How large data may get. */
+  /** The maximum size of data. */
   readonly dataBytesMax: number
-  /** How many nodes are in the large directory; 0 where there is none. */
+  /** The number of nodes in the large directory; 0 without one. */
   readonly manyNodes: number
 }
 
-/** The trees that the clients share; containers and TTL nodes keep to the last. */
+/** The trees that the clients share; containers and TTL nodes are in the last one. */
 export const roots = ['/a', '/b', '/t'] as const
 export const reclaimedRoot = '/t'
 
 const largeDirectory = '/a/large'
 const createdAtOnce = 25
 
-/** What fills the large directory. */
+/** The requests that fill the large directory. */
 export function makeMany(nodes: number): Request[] {
   if (nodes === 0) return []
   const base = { op: 'create', kind: 'create', acl: 'open', flags: 0 } as const
@@ -43,7 +43,7 @@ export function makeMany(nodes: number): Request[] {
   return requests
 }
 
-/** A random program over every operation, drawn ahead so that it can be cut down. */
+/** A random program over all operations, drawn in advance so that it can be shrunk. */
 export function drawProgram(random: Random, options: ProgramOptions): WorkStep[] {
   const { clients, durationMs, steps } = options
   const draw = new Drawing(random, options)
@@ -94,7 +94,7 @@ class Drawing {
   action(): WorkStep['action'] {
     const kind = this.random.weighted({ ask: 92, reconnect: 2, move: 2, abandon: 1.5 })
     if (kind !== 'ask') return { kind }
-    // Some at once: pipelined requests must see each other.
+    // Several at once: pipelined requests must see each other.
     const count = this.random.chance(0.4) ? this.random.between(2, 8) : 1
     return { kind, requests: Array.from({ length: count }, () => this.request()) }
   }
@@ -169,7 +169,7 @@ class Drawing {
 
   private parts(): Part[] {
     const { random } = this
-    // Mostly within one tree, so that trees can be looked at one by one.
+    // Mostly within one tree, so that trees can be checked separately.
     const root = random.pick(roots)
     return Array.from({ length: random.between(1, 4) }, (): Part => {
       const isForeign = root !== reclaimedRoot && random.chance(0.02)

@@ -8,25 +8,30 @@ export interface NetworkOptions {
   readonly splitChance: number
 }
 
-/** What waited for a way to open goes on within so much time. */
+/** Traffic that waited for a blocked direction continues within this time. */
 const reopenMsMax = 20
 
-/** Who takes connections at an address. */
+/** Accepts connections at an address. */
 export interface Acceptor {
   accept(end: StreamEnd, from: string): void
 }
 
-/** Byte streams between named hosts: late, in pieces, cut off, or in one direction only. */
+/**
+ * Byte streams between named hosts, with delays, splits, resets, and directions that can be
+ * blocked.
+ */
 export class Network {
   readonly world: World
   readonly random: Random
   readonly options: NetworkOptions
   private readonly acceptors = new Map<string, Acceptor>()
-  /** By `from>to` through which nothing comes, what goes on once it is open again. */
+  /** What to run once a blocked direction `from>to` is open again. */
   private readonly blocked = new Map<string, (() => void)[]>()
-  /** By the host that is down, what goes on once it is up again. */
+  /** What to run once a host is up again. */
   private readonly waitingForHost = new Map<string, (() => void)[]>()
   resets = 0
+  /** How many times longer than usual everything takes to arrive. */
+  slowness = 1
 
   constructor(world: World, random: Random, options: NetworkOptions) {
     this.world = world
@@ -34,7 +39,7 @@ export class Network {
     this.options = options
   }
 
-  /** Takes connections at an address from now on. */
+  /** Starts accepting connections at an address. */
   listen(address: string, acceptor: Acceptor): void {
     this.acceptors.set(address, acceptor)
     this.goOn(this.waitingForHost.get(address))
@@ -63,7 +68,7 @@ export class Network {
     this.goOn(waiting)
   }
 
-  /** Runs it some time after bytes can come this way again; false: they can already. */
+  /** Runs `then` some time after this direction is open again; false if it is open. */
   waitForWay(fromHost: string, toHost: string, then: () => void): boolean {
     if (this.blocked.size === 0) return false
     const waiting = this.blocked.get(wayOf(fromHost, toHost))
@@ -71,7 +76,7 @@ export class Network {
     return waiting !== undefined
   }
 
-  /** The same for a host that is down: it takes connections at its name again. */
+  /** Runs `then` once a host that is down accepts connections again; false if it is up. */
   waitForHost(host: string, then: () => void): boolean {
     if (this.acceptors.has(host)) return false
     const waiting = this.waitingForHost.get(host)
@@ -86,16 +91,16 @@ export class Network {
 
   delayMs(): number {
     const { delayMsMin, delayMsMax } = this.options
-    return delayMsMin + this.random.next() * (delayMsMax - delayMsMin)
+    return (delayMsMin + this.random.next() * (delayMsMax - delayMsMin)) * this.slowness
   }
 
-  /** The caller's end at once; bytes flow when the other side has accepted. */
+  /** Returns the caller's end at once; bytes flow when the other side has accepted. */
   connect(from: string, to: string): StreamEnd {
     const near = new StreamEnd(this, from, to)
     const far = new StreamEnd(this, to, from)
     near.far = far
     far.far = near
-    // Nothing is read from it before somebody has taken it.
+    // Nothing is read from it before it is accepted.
     far.pause()
     const knock = (): void => {
       if (near.state === 'closed') return
@@ -117,7 +122,7 @@ export class Network {
   }
 }
 
-/** `server-1:quorum` is a port of `server-1`: what befalls a host befalls all its ports. */
+/** `server-1:quorum` is a port of `server-1`: faults of a host affect all its ports. */
 export function hostOf(address: string): string {
   const end = address.indexOf(':')
   return end < 0 ? address : address.slice(0, end)
@@ -137,25 +142,25 @@ interface Chunk {
 export class StreamEnd {
   readonly host: string
   readonly farHost: string
-  /** Both without their ports. */
+  /** Both names are without ports. */
   readonly name: string
   readonly farName: string
   far!: StreamEnd
-  /** Which life of the server took it. */
+  /** The life of the server that accepted it. */
   acceptedInLife = 0
-  /** `vanished`: the host lost it without a word, by a power failure for example. */
+  /** `vanished`: the host lost it silently, for example by a power failure. */
   state: 'open' | 'ended' | 'closed' | 'vanished' = 'open'
   onBytes: ((bytes: Uint8Array) => void) | undefined
   onClosed: (() => void) | undefined
-  /** For a caller that waits for the other side before it says anything. */
+  /** For a caller that waits until the other side has accepted. */
   onAccepted: (() => void) | undefined
-  /** What watchers pass along with what was sent; those who talk here do not see it. */
+  /** Notes of observers that travel with the bytes; the two sides do not see them. */
   readonly aside: (readonly bigint[])[] = []
   private readonly network: Network
   private readonly arriving: Chunk[] = []
   private isPumping = false
   private isPaused = false
-  /** The next such piece arrives in part, and the stream is cut there. */
+  /** The next piece that matches arrives in part, and the stream is cut there. */
   private tearsAt: ((piece: Uint8Array) => boolean) | undefined
   private lastArrivalMs = 0
 
@@ -179,14 +184,14 @@ export class StreamEnd {
     this.far.arrive(rest)
   }
 
-  /** Closes after what was sent has arrived. */
+  /** Closes after everything sent has arrived. */
   end(): void {
     if (this.state !== 'open') return
     this.state = 'ended'
     this.far.arrive(undefined)
   }
 
-  /** Closes at once; the other side hears of it when the network lets it. */
+  /** Closes at once; the other side learns of it when the network lets it. */
   close(): void {
     if (this.state === 'closed' || this.state === 'vanished') return
     this.state = 'closed'
@@ -198,7 +203,7 @@ export class StreamEnd {
     if (this.state !== 'closed') this.state = 'vanished'
   }
 
-  /** The network cuts the stream: of what is under way, only a first part may still arrive. */
+  /** The network cuts the stream: of the bytes in transit only a first part may still arrive. */
   reset(): void {
     this.network.resets++
     for (const end of [this, this.far]) {
@@ -212,7 +217,7 @@ export class StreamEnd {
     }
   }
 
-  /** As `reset`, the moment that such a piece comes: in the midst of it. */
+  /** Like `reset`, in the middle of the next piece that matches. */
   tear(at: (piece: Uint8Array) => boolean): void {
     this.tearsAt = at
   }
@@ -262,12 +267,12 @@ export class StreamEnd {
       return
     }
     if (this.state === 'closed') {
-      // What comes for a stream that is closed is answered so, whatever became of the first word.
+      // Bytes for a closed stream are answered by a reset, even if an earlier reset was lost.
       if (this.far.state === 'open') this.far.hearOfReset()
       return
     }
     if (this.state === 'vanished') {
-      // A host that is back knows nothing of the stream and says so; one that is down is silent.
+      // A host that is back does not know the stream and says so; one that is down is silent.
       if (network.waitForHost(this.name, this.goOn)) this.isPumping = true
       else this.far.hearOfReset()
       return

@@ -1,4 +1,4 @@
-/** Chance that repeats itself: the same seed draws the same numbers. */
+/** Reproducible random numbers: the same seed draws the same numbers. */
 export class Random {
   private readonly seed: string
   private a: number
@@ -14,7 +14,7 @@ export class Random {
     for (let i = 0; i < 12; i++) this.bits()
   }
 
-  /** A stream of its own, so that what one part draws does not shift what another draws. */
+  /** A separate stream, so that draws of one part do not shift those of another. */
   fork(name: string): Random {
     return new Random(`${this.seed}/${name}`)
   }
@@ -37,7 +37,7 @@ export class Random {
     return choices[Math.floor(this.next() * choices.length)]!
   }
 
-  /** The names with larger weights more often. */
+  /** One of the names, with probabilities proportional to the weights. */
   weighted<Name extends string>(weights: Readonly<Record<Name, number>>): Name {
     const entries = Object.entries<number>(weights)
     let left = this.next() * entries.reduce((sum, [, weight]) => sum + weight, 0)
@@ -48,7 +48,7 @@ export class Random {
     return entries.at(-1)![0] as Name
   }
 
-  /** sfc32: small, quick, and good enough to have no visible pattern. */
+  /** sfc32: small, fast, and without visible patterns. */
   private bits(): number {
     const sum = (this.a + this.b + this.counter++) | 0
     this.a = this.b ^ (this.b >>> 9)

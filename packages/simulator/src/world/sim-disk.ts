@@ -4,34 +4,37 @@ import type { World } from './world.ts'
 
 const sectorBytes = 512
 
-/** What may be wrong with a disk, and how slow it is. */
+/** The faults and the slowness of a disk. */
 export interface DiskCondition {
-  /** Every call takes so many times longer. */
+  /** Every call takes this many times longer. */
   slowness: number
-  /** The same for writing to a snapshot alone. */
+  /** The same for writing to snapshots alone. */
   snapshotSlowness: number
   isFull: boolean
-  /** The next sync fails, and with it the promise of everything unsynced. */
+  /** The next sync fails, and everything unsynced may be lost. */
   failsNextSync: boolean
-  /** Each read comes back with a flipped bit this often. */
+  /** The probability that a read returns a flipped bit. */
   flipChance: number
-  /** After so many more calls, the machine stops in the middle of one. */
+  /** After this many more calls, the machine crashes in the middle of one. */
   callsUntilCrash: number
   /** Only calls of this kind count for that. */
   crashesAt: DiskCall | undefined
-  /** As `crashAtKind`, once a leader begins to bring it up; from `takeoverLost` on it loses the leader. */
+  /**
+   * Like `crashAtKind`, once a leader begins to send it a snapshot; from `takeoverLost` on it loses
+   * the leader.
+   */
   crashesInTakeover: number | undefined
-  /** What the directory of the configuration file does not take: nothing, or only the file itself. */
+  /** What the directory of the configuration file refuses: all files, or only the file itself. */
   configRefuses: 'everything' | 'pointer' | undefined
-  /** The next call of this kind fails, having had its effect or not. */
+  /** The next call of this kind fails, with or without an effect. */
   failsNext: { readonly kind: DiskCall; readonly hasEffect: boolean } | undefined
 }
 
 export const takeoverLost = 12
-/** When a tree from a leader is stored, and nothing that was there before is gone for certain. */
+/** When a tree from a leader is stored, and the removal of the old files is not yet durable. */
 export const crashAtSync = 10.1
 
-/** How many calls of a kind are let through is behind the point. */
+/** The integer part selects the kind of call, the fraction how many such calls succeed first. */
 export function crashAtKind(condition: DiskCondition, amount: number): void {
   condition.crashesAt = callAt(amount)
   condition.callsUntilCrash = 1 + Math.round((amount % 1) * 10)
@@ -59,11 +62,11 @@ export function callAt(amount: number): DiskCall {
 interface Call {
   readonly kind: DiskCall
   readonly path: string
-  /** What the kernel still does when the process is killed, or may have done when power fails. */
+  /** The effect that still happens when the process is killed, and may happen when power fails. */
   readonly effect: () => Promise<unknown>
 }
 
-/** A disk that outlives its server, with what was not synced lost at any crash. */
+/** A disk that outlives its server; any crash loses what was not synced. */
 export class SimDisk {
   files = new MemoryDisk({ forgetful: true })
   readonly condition: DiskCondition = {
@@ -78,11 +81,11 @@ export class SimDisk {
     configRefuses: undefined,
     failsNext: undefined,
   }
-  /** Called before a file goes. */
+  /** Called before a file is removed. */
   onRemove: ((path: string) => Promise<void>) | undefined
-  /** `callsUntilCrash` ran out during this call. */
+  /** Called when `callsUntilCrash` reaches 0, during this call. */
   onCrashPoint: ((call: DiskCall, path: string) => void) | undefined
-  /** A call has had its effect. */
+  /** A call has taken effect. */
   onDone: ((call: DiskCall, path: string) => void) | undefined
   flips = 0
   failedSyncs = 0
@@ -101,12 +104,12 @@ export class SimDisk {
     this.random = random
   }
 
-  /** How often it did something else than it was asked. */
+  /** How often it behaved wrongly. */
   get faults(): number {
     return this.flips + this.failedSyncs + this.refusedForSpace + this.failedCalls
   }
 
-  /** As a process sees it: every call takes time and is answered only while the process lives. */
+  /** The disk for one process: every call takes time, and returns only while the process lives. */
   mount(enter: (work: () => void) => void): Disk {
     const { files } = this
     const call = <T>(kind: DiskCall, path: string, effect: () => Promise<T>): Promise<T> =>
@@ -160,20 +163,20 @@ export class SimDisk {
     }
   }
 
-  /** Another disk is put in its place, with nothing on it. */
+  /** Replaces the disk by an empty one. */
   replace(): void {
     this.inFlight.clear()
     this.lastWrites.clear()
     this.files = new MemoryDisk({ forgetful: true })
   }
 
-  /** The process is gone, the kernel is not: it finishes what it was asked. */
+  /** The process has ended; the kernel completes pending calls. */
   kill(): void {
     for (const { effect } of this.inFlight) effect().catch(() => {})
     this.inFlight.clear()
   }
 
-  /** Power fails: what was under way happened in part, and nothing unsynced is certain. */
+  /** Power fails: pending calls happen in part, and nothing unsynced is certain. */
   losePower(): void {
     const { random } = this
     for (const { effect } of this.inFlight) {
@@ -193,7 +196,7 @@ export class SimDisk {
   ): WriteHandle {
     return {
       write: async (bytes, position) => {
-        // Not copied before the effect: whoever changes the bytes meanwhile shall be found out.
+        // Not copied before the effect, to detect a caller that changes the bytes in the meantime.
         await call('write', path, async () => {
           if (this.condition.isFull) {
             await handle.write(bytes.subarray(0, this.random.between(0, bytes.length)), position)
@@ -330,14 +333,14 @@ function fault(code: string): Error {
   return Object.assign(new Error(`${code}: injected`), { code })
 }
 
-/** What a log is filled with ahead of its records comes in pieces of this size. */
+/** Logs are filled ahead of their records in pieces of this size. */
 const fillBytes = 1024 * 1024
 
 function isLog(path: string): boolean {
   return /\/(new\.)?log\.[0-9a-f]+$/.test(path)
 }
 
-/** Logs and snapshots have one; the epoch files and zoo.cfg, as Apache laid them down, do not. */
+/** Logs and snapshots have one; the epoch files and zoo.cfg, which Apache defined, do not. */
 function hasChecksum(path: string): boolean {
   return !path.includes('Epoch') && !path.includes('zoo.cfg')
 }

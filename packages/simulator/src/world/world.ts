@@ -7,21 +7,21 @@ interface Event {
   isCancelled: boolean
 }
 
-/** A hundred times what a run comes to: beyond it, each is the reason for the next. */
+/** A hundred times the events of a normal run: with more, events only cause each other. */
 const eventsMax = 3_000_000
 
-/** To call off something that was scheduled. */
+/** Cancels a scheduled event. */
 export interface Timer {
   cancel(): void
 }
 
 /**
- * Virtual time: events one after the other, and nothing else moves the clock.
+ * Virtual time: events happen one after the other, and nothing else moves the clock.
  *
- * The storage code of the core awaits promises. In here every promise is settled by an event or
- * by other promises, never by real I/O, so after each event the microtasks run dry before the
- * next one starts: a tick of the host begins only when they have. The order is that of the
- * language, the same in every run.
+ * The storage code of the core awaits promises. In the simulation every promise is settled by an
+ * event or by other promises, never by real I/O. So after each event all microtasks run before the
+ * next event: the host's event loop continues only when there are none left. Their order is defined
+ * by the language, and the same in every run.
  */
 export class World {
   readonly random: Random
@@ -46,17 +46,17 @@ export class World {
     }
   }
 
-  /** Resolves after so much virtual time. */
+  /** Resolves after this much virtual time. */
   pass(delayMs: number): Promise<void> {
     return new Promise((resolve) => this.after(delayMs, resolve))
   }
 
-  /** More happens than can come to an end. */
+  /** Whether there are more events than a run can have. */
   get isStorm(): boolean {
     return this.events > eventsMax
   }
 
-  /** Lives on until the time has come, `isDone` says so, or nothing is left to happen. */
+  /** Runs until the given time, until `isDone` returns true, or until there are no events. */
   runUntil(untilMs: number, isDone: () => boolean = () => false): Promise<void> {
     return new Promise((resolve, reject) => {
       const step = (): void => {
@@ -79,7 +79,7 @@ export class World {
     })
   }
 
-  /** The next event that was not called off, unless it is later than that. */
+  /** The next event that was not cancelled, unless it is later than `untilMs`. */
   private takeNext(untilMs: number): Event | undefined {
     for (let next = this.heap[0]; next !== undefined && next.atMs <= untilMs; next = this.heap[0]) {
       this.pop()
@@ -125,10 +125,10 @@ function isBefore(a: Event, b: Event): boolean {
 const settled = Promise.resolve()
 
 /**
- * Runs when every microtask has run, also those that microtasks made: the host begins a tick that
- * a microtask asked for only then.
+ * Runs `next` when every microtask has run, including those that microtasks add: a
+ * `process.nextTick` callback that a microtask adds runs only then.
  */
 const afterMicrotasks = (next: () => void): void => void settled.then(() => process.nextTick(next))
 
-/** As above; what was put off with `process.nextTick`, and rejections, have been dealt with too. */
+/** The same; `process.nextTick` callbacks and unhandled rejections have also been processed. */
 export const afterMacrotask = (next: () => void): void => void setImmediate(next)

@@ -19,6 +19,8 @@ export interface LinksOptions {
   readonly self: ServerId
   /** Where this server can be dialled, as `host:port`; more than one only with multi-address. */
   readonly addresses: readonly string[]
+  /** Called when a connection is closed because too many have not introduced themselves. */
+  readonly onCrowded?: () => void
 }
 
 /** What the links ask of the world, in this order. */
@@ -69,6 +71,7 @@ const neighboursMax = 1000
  */
 export class Links {
   private readonly self: ServerId
+  private readonly onCrowded: (() => void) | undefined
   private introduction: Uint8Array
   private readonly neighbours = new Map<ServerId, Neighbour>()
   private readonly connections = new Map<ConnectionId, Connection>()
@@ -76,8 +79,9 @@ export class Links {
   private anonymous = 0n
   private actions: LinkAction[] = []
 
-  constructor({ self, addresses }: LinksOptions) {
+  constructor({ self, addresses, onCrowded }: LinksOptions) {
     this.self = self
+    this.onCrowded = onCrowded
     this.introduction = encodeInitialMessage({ serverId: self, addresses })
   }
 
@@ -118,7 +122,9 @@ export class Links {
     const connection = this.open(id, undefined)
     this.strangers.add(connection)
     const [oldest] = this.strangers
-    if (this.strangers.size > strangersMax && oldest !== undefined) this.close(oldest)
+    if (this.strangers.size <= strangersMax || oldest === undefined) return
+    this.onCrowded?.()
+    this.close(oldest)
   }
 
   /** Bytes have arrived, which the caller may reuse afterwards. */

@@ -19,7 +19,7 @@ export class Admission {
   }
 
   connected(learner: LearnerProgress): void {
-    this.core.learners.joining.add(learner)
+    this.core.learners.admit(learner)
     learner.deadlineMs = this.core.nowMs + this.core.limitMs
   }
 

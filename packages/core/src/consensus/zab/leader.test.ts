@@ -127,6 +127,24 @@ beforeEach(() => {
   driven = new Driven()
 })
 
+describe('connections that promise nothing', () => {
+  const silent = (): LearnerProgress => {
+    const learner = new LearnerProgress(link, 0)
+    driven.step({ type: 'connected', learner })
+    return learner
+  }
+
+  test('are bounded, and the oldest silent one gives way', () => {
+    const introduced = driven.connect(2n)
+    const oldest = silent()
+    const others = Array.from({ length: 198 }, silent)
+    expect([introduced.state, oldest.state]).toEqual(['introduced', 'connected'])
+    silent()
+    expect([introduced.state, oldest.state]).toEqual(['introduced', 'gone'])
+    expect(others.every(({ state }) => state === 'connected')).toBe(true)
+  })
+})
+
 describe('what a leader is promised by its driver, and promises', () => {
   test('LEADERINFO leaves only when the epoch is stored', () => {
     driven.connect(2n)

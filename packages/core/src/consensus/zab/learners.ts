@@ -53,6 +53,12 @@ export interface ForLearners {
   close: LearnerProgress[] | undefined
 }
 
+/**
+ * Maximum number of connections that have not promised the epoch yet. There are far fewer members.
+ * Above it, the oldest connection is closed.
+ */
+const joiningMax = 200
+
 /** Above this a snapshot is shorter than what a learner has not taken yet, for most databases. */
 const queueBytesMaxDefault = 128 * 1024 * 1024
 
@@ -84,6 +90,18 @@ export class Learners {
   }
 
   // --- who they are ----------------------------------------------------------------------------
+
+  /** Admits a new connection. One that has not introduced itself gives way first. */
+  admit(learner: LearnerProgress): void {
+    const { joining } = this
+    if (joining.size >= joiningMax) {
+      const [oldest] = joining
+      const silent = [...joining].find(({ state }) => state === 'connected')
+      this.trace({ type: 'crowded', port: 'quorum' })
+      this.close((silent ?? oldest)!)
+    }
+    joining.add(learner)
+  }
 
   /** Makes it one of those that are led, in place of an older connection of the same server. */
   add(learner: LearnerProgress): void {

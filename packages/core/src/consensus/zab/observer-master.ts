@@ -200,7 +200,7 @@ export class ObserverMaster {
     const { observers } = this
     switch (input.type) {
       case 'connected':
-        observers.joining.add(input.learner)
+        observers.admit(input.learner)
         input.learner.deadlineMs = observers.nowMs + this.limitMs
         return
       case 'historySent':

@@ -63,6 +63,8 @@ export type ZabEvent =
     }
   | { readonly type: 'learnerDropped'; readonly sid: ServerId; readonly reason: string }
   | { readonly type: 'learnerRefused'; readonly reason: string }
+  /** A connection was closed because too many of this port have not identified themselves. */
+  | { readonly type: 'crowded'; readonly port: 'election' | 'quorum' }
   /** Somebody in the name of a member claims to have promised an epoch far beyond our own. */
   | {
       readonly type: 'epochRefused'

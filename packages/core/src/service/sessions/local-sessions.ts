@@ -11,7 +11,8 @@ import {
 } from '@zabra/protocol'
 import { SessionTracker, type Session } from './tracker.ts'
 import type { Trace } from '../trace.ts'
-import type { ClientPipeline, Clock } from '../client-pipeline.ts'
+import type { ClientPipeline } from '../client-pipeline.ts'
+import type { Clock } from '../pipeline-options.ts'
 import type { ClientConnection } from '../connection.ts'
 import type { Upstream } from '../upstream.ts'
 import type { WriteTicket } from '../write-ticket.ts'
@@ -75,8 +76,8 @@ export class LocalSessions implements Upstream {
     this.global.write(ticket, body)
   }
 
-  settle(): void {
-    this.global.settle?.()
+  decidePending(): void {
+    this.global.decidePending?.()
   }
 
   createSession(ticket: WriteTicket): void {
@@ -107,8 +108,13 @@ export class LocalSessions implements Upstream {
     this.global.applied(header, txn)
   }
 
-  /** Time passed: those not heard of end, and nobody else needs to know. */
+  /** Time passed: silent local sessions end, which no other server needs to know. */
   tick(): void {
+    this.expireLocal()
+    this.global.tick?.()
+  }
+
+  private expireLocal(): void {
     for (const { id, timeoutMs } of this.localSessions.expire(this.clock.nowMs)) {
       this.pipeline.stats.sessionsExpired++
       this.trace({ type: 'sessionExpired', sessionId: id, timeoutMs })

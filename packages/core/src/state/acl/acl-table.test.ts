@@ -23,7 +23,7 @@ test('the open list of a client gets a number; that of the first nodes is -1 and
   expect([...table.entries()].map(([id]) => id)).toEqual([1n])
 })
 
-test('a list is gone with its last user, and its number is not used again', () => {
+test('a list ends with its last user, and its number is not reused', () => {
   const table = new AclTable()
   const { id } = table.intern(open)
   table.acquire(id)
@@ -35,14 +35,14 @@ test('a list is gone with its last user, and its number is not used again', () =
   expect(table.intern(open).id).toBe(id + 1)
 })
 
-test('numbers go on after the highest of a snapshot', () => {
+test('numbers continue after the highest one of a snapshot', () => {
   const table = new AclTable()
   table.load(7, list('a:1'))
   expect(table.intern(list('a:1')).id).toBe(7)
   expect(table.intern(list('b:1')).id).toBe(8)
 })
 
-test('lists of a snapshot that no node names are dropped', () => {
+test('lists of a snapshot that no node refers to are dropped', () => {
   const table = new AclTable()
   table.load(1, list('a:1'))
   table.load(2, list('b:1'))
@@ -62,7 +62,7 @@ test('the same list under two numbers survives the end of either', () => {
   expect(table.intern(list('a:1')).id).toBe(2)
 })
 
-test('a list that a snapshot lacks lets nobody in, and no other list takes its number', () => {
+test('a list missing from a snapshot admits nobody, and no other list takes its number', () => {
   const table = new AclTable()
   table.load(1, list('a:1'))
   table.acquire(2)
@@ -71,7 +71,7 @@ test('a list that a snapshot lacks lets nobody in, and no other list takes its n
   expect(table.intern(open).id).toBe(3)
 })
 
-test('looking a list up leaves nothing behind', () => {
+test('looking up a list adds nothing', () => {
   const table = new AclTable()
   expect(table.lookUp(open).worldPerms).toBe(31)
   expect([...table.entries()]).toEqual([])
@@ -79,7 +79,7 @@ test('looking a list up leaves nothing behind', () => {
   expect(table.lookUp(open)).toBe(known)
 })
 
-test('what the world may do is known without looking at the list', () => {
+test('permissions of the world are known without reading the list', () => {
   const table = new AclTable()
   const acl: Acl[] = [
     { perms: 1, id: { scheme: 'world', id: 'anyone' } },

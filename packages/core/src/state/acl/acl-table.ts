@@ -1,32 +1,32 @@
 import { permissions, type Acl } from '@zabra/protocol'
 import type { Grants } from './grants.ts'
 
-/** A list of permissions that any number of znodes share. */
+/** An access control list, shared by all znodes that have the same list. */
 export interface AclEntry {
   readonly id: number
   readonly acl: readonly Acl[]
-  /** What everybody may do: the answer to nearly every check. */
+  /** The permissions of everybody; this answers nearly every check. */
   readonly worldPerms: number
   readonly key: string
   uses: number
-  /** Of a long list, once somebody's permission was looked up in it. */
+  /** An index of a long list, made when the list is first checked. */
   grants: Grants | undefined
 }
 
 const openAcl: readonly Acl[] = [{ perms: permissions.all, id: { scheme: 'world', id: 'anyone' } }]
 
-/** Stands for a list that a damaged snapshot forgot: nobody but the super user gets in. */
+/** Replaces a list that a damaged snapshot does not contain: only the super user gets access. */
 const lostAcl: readonly Acl[] = [{ perms: 0, id: { scheme: 'world', id: 'anyone' } }]
 
-/** Each distinct list once, by number. Numbers are this server's own and mean nothing elsewhere. */
+/** Stores each distinct list once, under a number. The numbers are local to this server. */
 export class AclTable {
-  /** Never stored: the list of the nodes every server starts with. */
+  /** The list of the nodes that every server starts with; not part of the table. */
   readonly open: AclEntry = makeEntry(-1, openAcl)
   private readonly lost: AclEntry = makeEntry(-2, lostAcl)
   private readonly byId = new Map<number, AclEntry>()
   private readonly byKey = new Map<string, AclEntry>()
   private nextId = 1
-  /** The list that was last looked up and its entry: requests mostly bring the very same one. */
+  /** The list that was looked up last, and its entry: most requests bring the same list again. */
   private lastList: readonly Acl[] | undefined
   private lastEntry: AclEntry | undefined
 
@@ -38,12 +38,12 @@ export class AclTable {
     return id === -1 || this.byId.has(id)
   }
 
-  /** The entry of a list, made when there is none; it counts as used only once acquired. */
+  /** The entry of a list, created if necessary. It counts as used only after `acquire`. */
   intern(acl: readonly Acl[]): AclEntry {
     return this.known(acl) ?? this.add(this.nextId, acl, keyOf(acl))
   }
 
-  /** The entry a list has, or would have: for looking ahead, nothing is remembered. */
+  /** The entry that a list has or would have, without adding it to the table. */
   lookUp(acl: readonly Acl[]): AclEntry {
     return this.known(acl) ?? makeEntry(this.lost.id, acl)
   }
@@ -61,8 +61,8 @@ export class AclTable {
   acquire(id: number): void {
     const entry = this.byId.get(id)
     if (entry !== undefined) entry.uses++
-    // A node of a fuzzy snapshot may name a list that is younger than the snapshot's table: no
-    // other list may get that number before replay mends the node.
+    // A node of a fuzzy snapshot may refer to a list that is newer than the table in the snapshot.
+    // No other list may get that number until replay corrects the node.
     else this.nextId = Math.max(this.nextId, id + 1)
   }
 
@@ -71,12 +71,12 @@ export class AclTable {
     if (entry !== undefined && --entry.uses <= 0) this.drop(entry)
   }
 
-  /** From a snapshot. Its nodes acquire it as they are read. */
+  /** Adds a list from a snapshot. The nodes of the snapshot acquire it when they are loaded. */
   load(id: number, acl: readonly Acl[]): void {
     this.add(id, acl, keyOf(acl))
   }
 
-  /** Forgets lists that no znode refers to. */
+  /** Removes the lists that no znode refers to. */
   dropUnused(): void {
     for (const entry of this.byId.values()) if (entry.uses <= 0) this.drop(entry)
   }

@@ -1,4 +1,4 @@
-/** Names of attributes that Java knows. */
+/** The attribute names that Java knows. */
 const keywords: ReadonlySet<string> = new Set(
   (
     'CN C L S ST O OU T IP STREET DC DNQUALIFIER DNQ SURNAME GIVENNAME INITIALS GENERATION EMAIL ' +
@@ -8,13 +8,13 @@ const keywords: ReadonlySet<string> = new Set(
 const mustBeEscaped = ',+<>;"'
 const mayBeEscaped = ',=\n+<>#;\\" '
 
-/** Whether Java would read the text as the name of a subject (`new X500Principal(text)`). */
+/** Whether Java accepts the text as the name of a subject (`new X500Principal(text)`). */
 export function isDistinguishedName(text: string): boolean {
   if (text === '') return true
   return split(text, ',;').every((part) => split(part, '+').every(isAttribute))
 }
 
-/** At the separators that stand outside quotes, and behind no backslash. */
+/** Splits at the separators that are outside quotes and not escaped by a backslash. */
 function split(text: string, separators: string): string[] {
   const parts: string[] = []
   let start = 0
@@ -61,7 +61,7 @@ function isValue(value: string): boolean {
   return true
 }
 
-/** Behind the closing quote only blanks may come. */
+/** After the closing quote only blanks are allowed. */
 function isQuotedValue(value: string): boolean {
   for (let i = 1; i < value.length; i++) {
     if (value[i] === '"') return /^[ \n]*$/.test(value.slice(i + 1))
@@ -73,14 +73,14 @@ function isQuotedValue(value: string): boolean {
   return false
 }
 
-/** How many characters the escape that begins here takes; 0 where it is none. */
+/** The number of characters in the escape that begins here; 0 if none begins. */
 function escapeLength(value: string, at: number): number {
   if (/^[0-9a-fA-F]{2}$/.test(value.slice(at + 1, at + 3))) return 3
   const next = value[at + 1]
   return next !== undefined && mayBeEscaped.includes(next) ? 2 : 0
 }
 
-/** Whether these are, in hexadecimal, tag, length and content of one value. */
+/** Whether the hexadecimal digits encode tag, length and content of one DER value. */
 function isDer(hex: string): boolean {
   const byte = (i: number): number => Number.parseInt(hex.slice(2 * i, 2 * i + 2), 16)
   const bytes = hex.length / 2

@@ -56,7 +56,7 @@ test('a check of many identities against a list of tens of thousands looks each 
     scheme: 'digest',
     id: `other-${i}:h`,
   }))
-  // Compared one by one these would be ten thousand million comparisons.
+  // Comparing each entry with each identity would be ten billion comparisons.
   for (let i = 0; i < 1000; i++) expect(allows(rules, long, 1, identities)).toBe(false)
   expect(allows(rules, long, 1, [...identities, { scheme: 'digest', id: '39999:h' }])).toBe(true)
   expect(allows(rules, long, 2, [{ scheme: 'digest', id: '39999:h' }])).toBe(false)

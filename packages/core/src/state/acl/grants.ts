@@ -1,20 +1,20 @@
 import type { Acl, Id } from '@zabra/protocol'
 import { parseAddress, parseNetwork } from './ip.ts'
 
-/** Shorter lists are gone through: that is quicker than to look something up. */
+/** Shorter lists are searched entry by entry, which is faster than an index. */
 export const indexedLengthMin = 16
 
 /**
- * A long list of permissions, arranged so that a check looks up each identity instead of comparing
- * it with every entry. One request can bring a list of tens of thousands.
+ * An index of a long access control list. A check looks up each identity instead of comparing it
+ * with every entry. One request can bring a list of tens of thousands of entries.
  */
 export class Grants {
-  /** What each identity may do, by scheme. */
+  /** The permissions of each identity, by scheme. */
   private readonly byScheme = new Map<string | null, Map<string | null, number>>()
-  /** What each network may do, by the length of its addresses and of its prefix. */
+  /** The permissions of each network, by the length of its addresses and of its prefix. */
   private readonly networks = new Map<number, Map<string, number>>()
 
-  /** Everything that any user of SASL is granted: the user `super` is one of all of them. */
+  /** All permissions of any SASL user: the user `super` matches every one of them. */
   private saslPerms = 0
 
   constructor(acl: readonly Acl[]) {
@@ -25,7 +25,7 @@ export class Grants {
     }
   }
 
-  /** Whether one of these identities may do one of `perms`. */
+  /** Whether one of these identities has one of `perms`. */
   allow(perms: number, identities: readonly Id[]): boolean {
     for (const { scheme, id } of identities) {
       const granted = this.grantedTo(scheme, id)
@@ -70,7 +70,7 @@ export class Grants {
   }
 }
 
-/** The length of a prefix, and of the address it belongs to. */
+/** A key made of the prefix length and the address length. */
 function kindOf(address: readonly number[], bits: number): number {
   return (address.length << 8) | bits
 }

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { isInNetwork, parseAddress, parseNetwork } from './ip.ts'
 
-test('an IPv4 address is four bytes, an IPv6 one sixteen', () => {
+test('an IPv4 address is four bytes, an IPv6 address sixteen', () => {
   expect(parseAddress('10.0.255.1')).toEqual([10, 0, 255, 1])
   expect(parseAddress('::1')).toEqual([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1])
   expect(parseAddress('2001:db8::ff00:42:8329')).toEqual([
@@ -33,11 +33,11 @@ const nonsenseV6 = [
   '::1.2.3',
 ]
 
-test.each([...nonsense, ...nonsenseV6])('%j is no address', (text) => {
+test.each([...nonsense, ...nonsenseV6])('%j is not an address', (text) => {
   expect(parseAddress(text)).toBeUndefined()
 })
 
-test('whatever Node takes for an address, and nothing else, is one', () => {
+test('accepts the addresses that Node accepts, and no others', () => {
   const part = fc.constantFrom('0', '1', 'ff', 'abcd', '12345', '', '.', ':', '::', '1.2.3.4', '/')
   const text = fc.oneof(
     fc.array(part, { maxLength: 9 }).map((parts) => parts.join(':')),
@@ -45,7 +45,7 @@ test('whatever Node takes for an address, and nothing else, is one', () => {
     fc.ipV6(),
     fc.ipV4(),
   )
-  // Apart from leading zeros, which Node does not like and Apache reads as decimal.
+  // Without leading zeros, which Node refuses and Apache reads as decimal.
   const plain = text.filter((address) => !/(^|[.:])0\d/.test(address))
   fc.assert(
     fc.property(plain, (address) => {
@@ -83,12 +83,12 @@ test('families do not mix', () => {
   expect(isInNetwork('::1', '0.0.0.0/0')).toBe(false)
 })
 
-test('what is no address or no network matches nothing', () => {
+test('an invalid address or network matches nothing', () => {
   expect(isInNetwork('nobody', '0.0.0.0/0')).toBe(false)
   expect(isInNetwork('1.2.3.4', 'anywhere')).toBe(false)
 })
 
-test('membership is what Node says it is', () => {
+test('membership is what Node computes', () => {
   const v4 = fc.tuple(fc.ipV4(), fc.ipV4(), fc.integer({ min: 0, max: 32 }))
   const v6 = fc.tuple(fc.ipV6(), fc.ipV6(), fc.integer({ min: 0, max: 128 }))
   fc.assert(

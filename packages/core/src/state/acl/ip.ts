@@ -1,4 +1,4 @@
-/** The bytes of a textual address: 4 for IPv4, 16 for IPv6; undefined when it is neither. */
+/** The bytes of a textual address: 4 for IPv4, 16 for IPv6; undefined if it is neither. */
 export function parseAddress(text: string): number[] | undefined {
   return text.includes(':') ? parseV6(text) : parseV4(text)
 }
@@ -26,7 +26,7 @@ function parseV6(text: string): number[] | undefined {
   return [...head, ...Array<number>(16 - head.length - tail.length).fill(0), ...tail]
 }
 
-/** Only the end of the whole address may be written as an IPv4 one. */
+/** Only the end of the whole address may be in IPv4 notation. */
 function parseGroups(groups: readonly string[], isEnd: boolean): number[] | undefined {
   const bytes: number[] = []
   for (const [i, group] of groups.entries()) {

@@ -19,12 +19,12 @@ function may(acl: readonly Acl[], perms: number, who: readonly Id[], by = rules)
   return allows(by, new AclTable().intern(acl), perms, who)
 }
 
-test('what the world may do, anyone may', () => {
+test('permissions of the world are everybody’s', () => {
   expect(may([entry('world', 'anyone', read)], read, [])).toBe(true)
   expect(may([entry('world', 'anyone', read)], write, [])).toBe(false)
 })
 
-test('an identity counts for entries of its own scheme only', () => {
+test('an identity matches entries of its own scheme only', () => {
   const acl = [entry(bob.scheme, bob.id, write)]
   expect(may(acl, write, [local, bob])).toBe(true)
   expect(may(acl, read, [bob])).toBe(false)
@@ -36,7 +36,7 @@ test('one shared bit is enough', () => {
   expect(may([entry('world', 'anyone', admin)], read | admin, [])).toBe(true)
 })
 
-test('asked for each bit, all must be granted, by whatever entries', () => {
+test('if each bit is required, all must be granted, by any entries', () => {
   const acl = new AclTable().intern([
     entry('world', 'anyone', read),
     entry(bob.scheme, bob.id, write),
@@ -57,7 +57,7 @@ test('the super user may do anything', () => {
   expect(may([entry(bob.scheme, bob.id, 0)], write, [{ scheme: 'super', id: '' }])).toBe(true)
 })
 
-test('an entry of scheme world for somebody else grants nothing', () => {
+test('an entry of scheme world with another id grants nothing', () => {
   expect(may([entry('world', 'somebody')], read, [local])).toBe(false)
 })
 
@@ -104,7 +104,7 @@ test.each([
   expect(fixAcl(rules, [given], [])).toEqual([given])
 })
 
-test('auth stands for every identity that proves who one is', () => {
+test('auth stands for every identity that authenticates', () => {
   const alice: Id = { scheme: 'digest', id: 'alice:h' }
   const superUser: Id = { scheme: 'super', id: '' }
   expect(fixAcl(rules, [entry('auth', 'ignored', read)], [local, bob, superUser, alice])).toEqual([
@@ -113,7 +113,7 @@ test('auth stands for every identity that proves who one is', () => {
   ])
 })
 
-test('auth is refused where it would stand for more than is read again', () => {
+test('auth is refused if it would expand to more than can be read again', () => {
   const acl = [entry('auth', '', read), entry('auth', '')]
   expect(fixAcl(rules, acl, [bob], { bytesLeft: 200 })).toHaveLength(2)
   const growth = { bytesLeft: 50 }
@@ -149,7 +149,7 @@ test('a list as long as a frame can hold takes no noticeable time', () => {
 
 // --- what is shown -------------------------------------------------------------------------------
 
-test('hashes of passwords are masked, nothing else is', () => {
+test('password hashes are masked, nothing else is', () => {
   const acl = [entry('digest', 'bob:secret', 1), entry('digest', 'odd', 2), world]
   const masked = [entry('digest', 'bob:x', 1), entry('digest', 'odd', 2), world]
   expect(maskAcl(acl)).toEqual(masked)

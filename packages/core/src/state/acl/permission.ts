@@ -4,20 +4,20 @@ import { isDistinguishedName } from './distinguished-name.ts'
 import { Grants, indexedLengthMin } from './grants.ts'
 import { isInNetwork, parseNetwork } from './ip.ts'
 
-/** What the rules about permissions depend on. */
+/** The settings that the permission checks depend on. */
 export interface AclRules {
-  /** `skipACL`: nothing is checked. */
+  /** `skipACL`: turns off all checks. */
   readonly skipAcl: boolean
-  /** The schemes that have a provider here, besides the built-in world, auth and super. */
+  /** The schemes with a provider on this server, besides the built-in world, auth and super. */
   readonly schemes: ReadonlySet<string>
 }
 
-/** So many bytes more than was asked for may still be stored. */
+/** The number of bytes by which lists may still grow when they are expanded for storage. */
 export interface Growth {
   bytesLeft: number
 }
 
-/** Whether someone with these identities may do one of `perms`. */
+/** Whether a caller with these identities has one of `perms`. */
 export function allows(
   rules: AclRules,
   entry: AclEntry,
@@ -41,8 +41,9 @@ export function allows(
 }
 
 /**
- * Whether every bit of `perms` is granted to these identities by name, by whatever entries: what
- * admin commands ask for. What everybody may do does not count, nor that nothing is checked.
+ * Whether these identities, by name, are granted every bit of `perms`; several entries may
+ * contribute. Admin commands require this. Permissions of `world:anyone` and `skipACL` do not
+ * count.
  */
 export function grantsEach(entry: AclEntry, perms: number, identities: readonly Id[]): boolean {
   const grants = new Grants(entry.acl)
@@ -52,7 +53,7 @@ export function grantsEach(entry: AclEntry, perms: number, identities: readonly 
   return true
 }
 
-/** Without a configured provider an identity of SASL matches no ACL. */
+/** Drops SASL identities if no SASL provider is configured: they match no entry. */
 function withProvider({ schemes }: AclRules, identities: readonly Id[]): readonly Id[] {
   return schemes.has('sasl') ? identities : identities.filter(({ scheme }) => scheme !== 'sasl')
 }
@@ -60,13 +61,13 @@ function withProvider({ schemes }: AclRules, identities: readonly Id[]): readonl
 function matches({ schemes }: AclRules, identity: Id, wanted: Id): boolean {
   if (identity.scheme === 'ip') return isInNetwork(identity.id ?? '', wanted.id ?? '')
   if (identity.scheme !== 'sasl') return identity.id === wanted.id
-  // Without a configured provider the identity matches no ACL. The user `super` matches all of them.
+  // Without a configured provider a SASL identity matches no entry. The user `super` matches all.
   return schemes.has('sasl') && (identity.id === wanted.id || identity.id === 'super')
 }
 
 /**
- * The list as it will be stored: duplicates gone, `auth` replaced by who the caller is.
- * Otherwise the error that refuses it.
+ * The list as it will be stored: without duplicates, and with `auth` replaced by the identities of
+ * the caller. Otherwise the error code that refuses the list.
  */
 export function fixAcl(
   rules: AclRules,
@@ -87,7 +88,7 @@ export function fixAcl(
     } else if (id.scheme === 'auth') {
       const own = identities.filter(({ scheme }) => isAuthenticating(rules, scheme))
       if (own.length === 0) return errorCodes.invalidAcl
-      // Some entries times some identities can be more than anybody reads again.
+      // A list of `auth` entries times many identities could be longer than a packet may be.
       if (growth !== undefined && (growth.bytesLeft -= identityBytes(own)) < 0) {
         return errorCodes.invalidAcl
       }
@@ -101,7 +102,7 @@ export function fixAcl(
   return fixed
 }
 
-/** Bytes of these identities in a list of permissions, or in a packet to the leader. */
+/** The encoded size of these identities in an access control list, or in a packet to the leader. */
 export function identityBytes(identities: readonly Id[]): number {
   const bytesOver = 12
   let bytes = 0
@@ -115,7 +116,7 @@ function isAnyone({ scheme, id }: Id): boolean {
   return scheme === 'world' && id === 'anyone'
 }
 
-/** By their keys: comparing each with each would let one long list stall the server. */
+/** Compares keys in a set: comparing every pair would let one long list stall the server. */
 function withoutDuplicates(acl: readonly Acl[]): Iterable<Acl> {
   const distinct = new Map<string, Acl>()
   for (const entry of acl) {
@@ -125,7 +126,7 @@ function withoutDuplicates(acl: readonly Acl[]): Iterable<Acl> {
   return distinct.values()
 }
 
-/** An address alone authenticates nobody. */
+/** Whether an identity of this scheme counts as authenticated. An IP address alone does not. */
 function isAuthenticating(rules: AclRules, scheme: string | null): boolean {
   return scheme !== null && scheme !== 'ip' && scheme !== 'super' && rules.schemes.has(scheme)
 }
@@ -140,16 +141,16 @@ function idProblem(rules: AclRules, { scheme, id }: Id): number {
   if (scheme === 'ip') return parseNetwork(id) === undefined ? errorCodes.invalidAcl : 0
   if (scheme === 'x509') return isDistinguishedName(id) ? 0 : errorCodes.invalidAcl
   if (scheme === 'sasl') return isPrincipal(id) ? 0 : errorCodes.invalidAcl
-  // No connection has an identity of the scheme ensemble.
+  // No connection can have an identity of the scheme `ensemble`.
   return scheme === 'ensemble' ? errorCodes.invalidAcl : 0
 }
 
-/** A plain name, or one of Kerberos: `service/host@REALM`. */
+/** Whether this is a plain name or a Kerberos name: `service/host@REALM`. */
 function isPrincipal(id: string): boolean {
   return !id.includes('@') || /^[^/@]*(?:\/[^/@]*)?@[^/@]*$/.test(id)
 }
 
-/** Hides the hashes of passwords from those who may not change the list anyway. */
+/** Hides password hashes from callers who may not change the list. */
 export function maskAcl(acl: readonly Acl[]): Acl[] {
   return acl.map((entry) => {
     const { scheme, id } = entry.id

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { PendingNodes } from './pending-nodes.ts'
 import { ProjectedNode } from './projection.ts'
 
-/** Few hashes for many paths, so that they meet; the same path always has the same one. */
+/** Few hashes for many paths, so that they collide; the same path always has the same hash. */
 function nodeOf(path: number, hashes: readonly number[]): ProjectedNode {
   const node = new ProjectedNode()
   node.path = `/${path}`
@@ -11,7 +11,7 @@ function nodeOf(path: number, hashes: readonly number[]): ProjectedNode {
   return node
 }
 
-test('holds the newest of each path, as a map would, however many there are', () => {
+test('holds the newest node of each path, as a map would, at any size', () => {
   const step = fc.tuple(fc.constantFrom('set', 'delete', 'drain'), fc.nat(199), fc.nat())
   const hashes = fc.array(fc.integer(), { minLength: 1, maxLength: 50 })
   fc.assert(
@@ -26,7 +26,7 @@ test('holds the newest of each path, as a map would, however many there are', ()
           expected.set(node.path, node)
           made.push(node)
         } else if (kind === 'delete' && made.length > 0) {
-          // Also one that another has taken the place of: then nothing happens.
+          // It may have been replaced by another node: then nothing happens.
           const [node] = made.splice(pick % made.length, 1)
           pending.delete(node!)
           if (expected.get(node!.path) === node) expected.delete(node!.path)
@@ -45,10 +45,10 @@ test('holds the newest of each path, as a map would, however many there are', ()
   )
 })
 
-test('paths with the same hash are told apart, also beyond the room that is kept', () => {
+test('paths with the same hash are distinguished, also beyond the initial size', () => {
   const pending = new PendingNodes()
   const nodes = Array.from({ length: 10_000 }, (_, i) => nodeOf(i, [7, 7 + (1 << 20), -7]))
-  // One bucket for thousands would be slow, so most have hashes of their own.
+  // One bucket for thousands of nodes would be slow, so most get hashes of their own.
   for (const [i, node] of nodes.entries()) if (i > 30) node.hash = Math.imul(i, 0x9e3779b1)
   for (const node of nodes) pending.set(node)
   expect(pending.size).toBe(nodes.length)

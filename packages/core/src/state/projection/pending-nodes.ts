@@ -1,15 +1,15 @@
 import type { ProjectedNode } from './projection.ts'
 
 const bucketsMin = 64
-/** Buckets that are kept when nothing is in them. */
+/** The number of buckets that stay allocated while the table is empty. */
 const bucketsKept = 4096
 
 /**
- * What the projection says of each path that something under way changes.
+ * A hash table of the paths that pending transactions change, with their projected nodes.
  *
- * A `Map` would do, but for each batch it would grow from nothing and shrink again, and every
- * table it leaves behind names the next one: garbage that keeps garbage alive. Here a path is
- * found by the hash that the tree needs anyway, and nothing is allocated.
+ * A `Map` would work, but it would grow from nothing and shrink again for each batch, and each
+ * table that it discards refers to the next one, which keeps garbage alive. This table uses the
+ * path hash that the tree needs anyway, and allocates nothing.
  */
 export class PendingNodes {
   size = 0
@@ -21,7 +21,7 @@ export class PendingNodes {
     return node
   }
 
-  /** Of the path that the first `end` characters are. */
+  /** Looks up the path that consists of the first `end` characters. */
   getPrefix(path: string, end: number, hash: number): ProjectedNode | undefined {
     let node = this.buckets[this.bucketOf(hash)]
     while (node !== undefined && !(node.hash === hash && isPrefix(node.path, path, end))) {
@@ -30,7 +30,7 @@ export class PendingNodes {
     return node
   }
 
-  /** In place of what there was of its path. */
+  /** Adds a node; replaces an existing one of the same path. */
   set(node: ProjectedNode): void {
     const before = this.get(node.path, node.hash)
     if (before !== undefined) this.delete(before)
@@ -41,7 +41,7 @@ export class PendingNodes {
     this.size++
   }
 
-  /** This very node, if it is what there is of its path. */
+  /** Removes this very node, if the table still holds it. */
   delete(node: ProjectedNode): void {
     const bucket = this.bucketOf(node.hash)
     let before: ProjectedNode | undefined
@@ -60,7 +60,7 @@ export class PendingNodes {
   }
 
   private bucketOf(hash: number): number {
-    // The multiplication of FNV mixes upwards only; fold the high bits down.
+    // The multiplication of FNV only mixes upwards, so this folds the high bits down.
     return (hash ^ (hash >>> 15)) & (this.buckets.length - 1)
   }
 
@@ -79,7 +79,7 @@ export class PendingNodes {
   }
 }
 
-/** Always a power of two, so that a bucket is a mask. */
+/** The size is always a power of two, so that finding a bucket is a mask. */
 function emptyBuckets(count: number): (ProjectedNode | undefined)[] {
   return Array.from({ length: count }, () => undefined)
 }

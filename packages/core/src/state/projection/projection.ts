@@ -14,26 +14,28 @@ import { PendingNodes } from './pending-nodes.ts'
 
 const spareMax = 4096
 
-/** A znode as it will be once everything that is proposed has been applied. */
+/** A znode as it will be once all proposals are applied. */
 export class ProjectedNode {
   path = ''
-  /** Of the path, as the tree has it. */
+  /** The hash of the path, as in the tree. */
   hash = 0
   exists = true
   acl!: AclEntry
-  /** How many transactions under way change it; while there are some, it is part of the projection. */
+  /**
+   * The number of pending transactions that change it. While it is not 0, the node is in the table.
+   */
   pending = 0
   pathChecksum = 0
-  /** Path and data, from which the digest goes on: so the data itself need not be kept. */
+  /** The checksum of path and data. The digest continues from it, so the data need not be kept. */
   contentChecksum = 0
-  /** The node whose data is yet to be summed, when it turns out to matter; 0 when that is done. */
+  /** The node whose data has not been summed yet, because that may not be needed; else `noNode`. */
   unsummed: NodeId = noNode
   digest = 0
-  /** What the projection said of this path before, where that may be needed again. */
+  /** The previous projected node of this path, in case an attempt is taken back. */
   previous: ProjectedNode | undefined
-  /** The next one in a bucket of those that are pending. */
+  /** The next node in the same bucket of `PendingNodes`. */
   next: ProjectedNode | undefined
-  /** The stored stat, in the order of the wire. */
+  /** The stored stat, in wire order. */
   readonly view = new DataView(new ArrayBuffer(statWireBytes))
 
   get version(): number {
@@ -60,17 +62,17 @@ export class ProjectedNode {
 }
 
 /**
- * The state the next request will meet: what is applied plus everything proposed and not yet
- * applied. Requests are prepared against it, so that pipelined writes see each other.
+ * The state that the next request will see: the applied state plus all proposals that are not
+ * applied yet. Requests are prepared against it, so that pipelined writes see each other.
  */
 export class Projection {
-  /** The digest of the tree once everything proposed is applied. */
+  /** The digest that the tree will have once all proposals are applied. */
   readonly digest = new TreeDigest()
   private readonly db: Database
   private readonly newest = new PendingNodes()
-  /** Oldest first, each once for each transaction that changes it. */
+  /** The pending nodes, oldest first; each appears once per transaction that changes it. */
   private readonly staged = new Fifo<ProjectedNode>()
-  /** How many of them nobody has counted yet. */
+  /** The number of staged nodes since the last `countStaged`. */
   private uncounted = 0
   private mayRollBack = false
   private readonly spare: ProjectedNode[] = []
@@ -90,7 +92,10 @@ export class Projection {
     return this.db.tree.findScanned(scanned) !== noNode
   }
 
-  /** To look at; and to change where that is staged at once, for it may be the projection's own. */
+  /**
+   * The node at a path. The caller may change it only if it stages the node at once, because the
+   * projection may own the object.
+   */
   load(path: string): ProjectedNode | undefined {
     const { tree } = this.db
     const scanned = tree.scan(path)
@@ -102,7 +107,7 @@ export class Projection {
     return id === noNode ? undefined : this.ofTree(id, key, hash)
   }
 
-  /** As `load`, the parent of what is, or may be, at a path. */
+  /** Like `load`, for the parent of a path that may or may not exist. */
   loadParent(scanned: ScannedPath): ProjectedNode | undefined {
     const { text, isBelowRoot, parentLength, parentHash } = scanned
     const pending = isBelowRoot
@@ -127,12 +132,13 @@ export class Projection {
     node.digest = tree.nodeDigest(id)
     node.pathChecksum = tree.pathChecksum(id)
     node.contentChecksum = node.pathChecksum
-    // Most are about to get other data, or to go: only those that keep theirs are summed.
+    // Most nodes are about to get new data or to be deleted; only those that keep their data are
+    // summed.
     if (node.dataLength > 0) node.unsummed = id
     return node
   }
 
-  /** A node that is not there yet; its stat says nothing so far but of its data. */
+  /** Creates a node that does not exist yet. Its stat only has the length of the data. */
   make(bytes: RequestBytes, parent: ProjectedNode, data: Uint8Array | null): ProjectedNode {
     const { text, hash, view, slashAt, end } = bytes.path
     const node = this.take(text, hash)
@@ -145,7 +151,10 @@ export class Projection {
     return node
   }
 
-  /** As `setData`, without access to the array: that is the cost of short data. */
+  /**
+   * Like `setData`, but avoids reading properties of the array, which would cost more than copying
+   * short data.
+   */
   private setDataInPlace(node: ProjectedNode, bytes: RequestBytes, length: number): void {
     node.view.setInt32(field.dataLength, length)
     node.unsummed = noNode
@@ -164,7 +173,9 @@ export class Projection {
     node.contentChecksum = data === null ? pathChecksum : crc32(data, 0, length, pathChecksum)
   }
 
-  /** From now on, this is how the node will be; its digest is asked for where it is not known. */
+  /**
+   * Makes this the projected state of the node. Computes its digest unless the caller passes it.
+   */
   stage(node: ProjectedNode, digest?: number): void {
     if (this.db.options.digests && isDigested(node.path)) {
       this.digest.subtract(node.digest)
@@ -179,7 +190,7 @@ export class Projection {
     this.uncounted++
   }
 
-  /** How many were staged since this was asked last: what `retire` wants to know afterwards. */
+  /** The number of nodes staged since the last call. `retire` needs it later. */
   countStaged(): number {
     const { uncounted } = this
     this.uncounted = 0
@@ -196,7 +207,7 @@ export class Projection {
     return statChecksum(node.view, 0, node.contentChecksum)
   }
 
-  /** Stages a node that gets one more child, and so a higher counter. */
+  /** Stages a node that gains a child, and so a higher counter. */
   stageParent(parent: ProjectedNode, createCount: number, zxid: bigint): void {
     const { view } = parent
     view.setInt32(field.numChildren, parent.childCount + 1)
@@ -207,7 +218,7 @@ export class Projection {
     )
   }
 
-  /** Makes changes of which either all stay or, where the answer is no, none. */
+  /** Runs `work`, and takes all its changes back if it returns false. */
   attempt(work: () => boolean): void {
     const { high, low } = this.digest
     const { length } = this.staged
@@ -237,7 +248,9 @@ export class Projection {
     this.release(node)
   }
 
-  /** The oldest transaction, which staged so many, is applied: the tree itself says it now. */
+  /**
+   * The oldest transaction, which staged `count` nodes, is applied: the tree has its effects now.
+   */
   retire(count: number): void {
     const { staged } = this
     for (let left = count; left > 0; left--) {
@@ -248,7 +261,7 @@ export class Projection {
     }
   }
 
-  /** The ephemerals that a session will own. */
+  /** The ephemerals that a session will own once all proposals are applied. */
   ephemeralsOf(session: bigint): string[] {
     const { tree } = this.db
     const paths = new Set<string>()
@@ -276,7 +289,7 @@ export class Projection {
 
   private take(path: string, hash: number): ProjectedNode {
     const node = this.spare.pop() ?? new ProjectedNode()
-    assert(node.pending === 0, 'what changes no more can be another node')
+    assert(node.pending === 0, 'a node without pending changes can be reused')
     node.path = path
     node.hash = hash
     node.exists = true

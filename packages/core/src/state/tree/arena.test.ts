@@ -23,7 +23,7 @@ test.each([...bounds, (1 << 22) - 16, 1 << 22, (1 << 22) + 1])(
   },
 )
 
-test('nothing takes no block', () => {
+test('empty data takes no block', () => {
   const arena = new Arena()
   expect(arena.allocate(0)).toBe(0)
   arena.free(0, 0)
@@ -67,7 +67,7 @@ test('blocks never overlap, whatever is allocated and freed', () => {
   )
 })
 
-test('freed blocks are used again before new ones are made', () => {
+test('freed blocks are reused before new ones are made', () => {
   const arena = new Arena()
   const seen = new Set<BlockRef>()
   for (let round = 0; round < 50; round++) {
@@ -78,7 +78,7 @@ test('freed blocks are used again before new ones are made', () => {
   expect(seen.size).toBeLessThanOrEqual(400)
 })
 
-test('a large block gives its memory back', () => {
+test('a large block frees its memory', () => {
   const arena = new Arena()
   const ref = arena.allocate(3 << 20)
   expect(arena.bytesOf(ref).length).toBeGreaterThan(3 << 20)

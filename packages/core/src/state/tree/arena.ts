@@ -7,7 +7,7 @@ const unitBits = 4
 const unitBytes = 1 << unitBits
 const chunkBits = 22
 const chunkBytes = 1 << chunkBits
-/** A tree of a few znodes does not take a whole chunk. */
+/** The first chunk is small, so that a tree of a few znodes does not allocate a whole one. */
 const firstChunkBytes = 1 << 16
 const unitsPerChunkBits = chunkBits - unitBits
 const unitMask = (1 << unitsPerChunkBits) - 1
@@ -15,7 +15,7 @@ const chunksMax = 1 << (32 - unitsPerChunkBits)
 const smallBytesMax = 256
 const sharedBytesMax = 1 << 20
 
-/** Sizes of blocks: steps of 16 bytes while small, of a quarter beyond. */
+/** Sizes of blocks: multiples of 16 bytes while small, then growing by a quarter. */
 const classBytes: readonly number[] = (() => {
   const sizes: number[] = []
   for (let size = 16; size <= smallBytesMax; size += 16) sizes.push(size)
@@ -38,7 +38,7 @@ function classOf(length: number): number {
   return low
 }
 
-/** Names a block of bytes in an arena; 0 is no block. */
+/** Identifies a block of bytes in an arena; 0 is no block. */
 export type BlockRef = number
 
 function refTo(chunk: number, unit: number): BlockRef {
@@ -46,9 +46,9 @@ function refTo(chunk: number, unit: number): BlockRef {
 }
 
 /**
- * Blocks of bytes outside the garbage-collected heap: a million znodes are a few hundred chunks
- * here instead of millions of objects, so the collector never walks them and memory that a
- * deleted znode held is free at once.
+ * Blocks of bytes outside the garbage-collected heap. A million znodes take a few hundred chunks
+ * here instead of millions of objects, so the collector never walks them, and the memory of a
+ * deleted znode is free at once.
  */
 export class Arena {
   private readonly chunks: Uint8Array[] = []
@@ -65,11 +65,11 @@ export class Arena {
     this.reserve = new Reserve(chunkBytes, touch)
   }
 
-  /** A block of at least `length` bytes; its content is undefined. */
+  /** Allocates a block of at least `length` bytes; its content is undefined. */
   allocate(length: number): BlockRef {
     if (length === 0) return 0
     if (length > sharedBytesMax) {
-      // A chunk of its own starts one unit in, like every other.
+      // A chunk for a single large block starts at unit 1, like every other.
       return refTo(this.makeChunk(unitBytes + length), 1)
     }
     const sizeClass = classOf(length)
@@ -82,7 +82,7 @@ export class Arena {
     return ref
   }
 
-  /** Gives a block back; `length` is the one it was allocated with. */
+  /** Frees a block; `length` must be the one it was allocated with. */
   free(ref: BlockRef, length: number): void {
     if (ref === 0) return
     if (length > sharedBytesMax) {
@@ -99,12 +99,12 @@ export class Arena {
     return this.chunks[ref >>> unitsPerChunkBits]!
   }
 
-  /** The same chunk, as a view. */
+  /** A view of the same chunk. */
   viewOf(ref: BlockRef): DataView {
     return this.views[ref >>> unitsPerChunkBits]!
   }
 
-  /** Where in its chunk a block starts. */
+  /** The offset of a block in its chunk. */
   offsetOf(ref: BlockRef): number {
     return (ref & unitMask) << unitBits
   }
@@ -115,7 +115,7 @@ export class Arena {
     return ref
   }
 
-  /** As `store`, a range of something that has a view already. */
+  /** Like `store`, for a range of something that already has a view. */
   storeView(source: DataView, start: number, end: number): BlockRef {
     const length = end - start
     const ref = this.allocate(length)

@@ -1,6 +1,6 @@
 /**
- * A sum modulo 2^64 of 32-bit node digests, kept in halves so that adding allocates nothing; and
- * these signed, since a number above 2^31 would be an allocation.
+ * A sum modulo 2^64 of 32-bit node digests. It is kept in two halves so that adding allocates
+ * nothing; the halves are signed because V8 allocates numbers above 2^31.
  */
 export class TreeDigest {
   high = 0
@@ -30,7 +30,7 @@ export class TreeDigest {
   }
 }
 
-/** What two halves are together. */
+/** The digest as one number. */
 export function digestOf(high: number, low: number): bigint {
   return (BigInt(high >>> 0) << 32n) | BigInt(low >>> 0)
 }

@@ -1,13 +1,13 @@
-/** Names a znode while it exists; 0 is none. Numbers of deleted znodes are used again. */
+/** Identifies a znode while it exists; 0 is none. Numbers of deleted znodes are reused. */
 export type NodeId = number
 
 export const noNode: NodeId = 0
 export const root: NodeId = 1
 
 /**
- * The record of a znode. The first 68 bytes are its stat in the order of the wire, with two
- * differences that `Tree.writeStat` evens out: `cversion` counts creates only, and the owner
- * may be the mark of a container or TTL node.
+ * The layout of a znode record. The first 68 bytes are its stat in wire order, with two differences
+ * that `Tree.writeStat` corrects: `cversion` counts creates only, and the owner may be the mark of
+ * a container or TTL node.
  */
 export const field = {
   czxid: 0,
@@ -42,7 +42,7 @@ export const recordBytes = 116
 const ttlMark = 0xff00n
 const ttlMax = 0xffffffffffn
 
-/** The owner field of a TTL node: 0xff, a feature id of 0, and the time in the low 40 bits. */
+/** The owner field of a TTL node: 0xff, a feature id of 0, and the TTL in the low 40 bits. */
 export function ttlOwner(ttlMs: bigint): bigint {
   return BigInt.asIntN(64, (ttlMark << 48n) | ttlMs)
 }

@@ -7,15 +7,15 @@ import { Reserve } from './reserve.ts'
 const chunkBits = 12
 const chunkNodes = 1 << chunkBits
 const chunkMask = chunkNodes - 1
-/** A tree of a few znodes does not take a whole chunk. */
+/** The first chunk is small, so that a tree of a few znodes does not allocate a whole one. */
 const firstChunkNodes = 128
 const slash = 0x2f
 const emptyBytes = new Uint8Array(0)
 
-/** In place of a block: the data is null, which clients can tell from empty. */
+/** Used in place of a block reference for null data, which clients can tell from empty data. */
 export const nullData = 0xffffffff
 
-/** The start of a znode's record in its view. */
+/** The offset of a znode's record in its chunk. */
 export function recordAt(id: NodeId): number {
   return (id & chunkMask) * recordBytes
 }
@@ -39,17 +39,17 @@ export class NodeStore {
 
   // --- records ---------------------------------------------------------------------------------
 
-  /** The chunk that holds a record; the record begins at `recordAt(id)`. */
+  /** The chunk that holds the record of a znode; the record begins at `recordAt(id)`. */
   view(id: NodeId): DataView {
     return this.views[id >>> chunkBits]!
   }
 
-  /** A field of four bytes. */
+  /** Reads a field of four bytes. */
   int(id: NodeId, offset: number): number {
     return this.view(id).getInt32(recordAt(id) + offset)
   }
 
-  /** A field of eight bytes. */
+  /** Reads a field of eight bytes. */
   long(id: NodeId, offset: number): bigint {
     return this.view(id).getBigInt64(recordAt(id) + offset)
   }
@@ -62,7 +62,7 @@ export class NodeStore {
     return this.view(id).getInt32(recordAt(id) + field.parent)
   }
 
-  /** Takes a record whose fields are all 0. */
+  /** Allocates a record whose fields are all 0. */
   allocate(): NodeId {
     const reused = this.freeIds.pop()
     if (reused !== undefined) {
@@ -76,7 +76,7 @@ export class NodeStore {
     return id
   }
 
-  /** The first chunk grows until it is as large as those that follow. */
+  /** The first chunk grows until it has the size of all others. */
   private makeRoom(): void {
     const isFirst = this.capacity < chunkNodes
     const nodes = isFirst ? Math.max(firstChunkNodes, this.capacity * 2) : chunkNodes
@@ -90,7 +90,7 @@ export class NodeStore {
 
   // --- parents and siblings --------------------------------------------------------------------
 
-  /** Adds a znode to a parent, as its last child; its name is part of the bytes of its path. */
+  /** Adds a znode as the last child of a parent; its name is part of the bytes of its path. */
   attach(parent: NodeId, path: DataView, nameStart: number, nameEnd: number, hash: number): NodeId {
     const id = this.allocate()
     const record = this.view(id)
@@ -115,7 +115,7 @@ export class NodeStore {
     return id
   }
 
-  /** Removes a leaf; its number may be used again. */
+  /** Removes a leaf; its number may be reused. */
   detach(id: NodeId): void {
     const record = this.view(id)
     const at = recordAt(id)
@@ -149,13 +149,13 @@ export class NodeStore {
     record.setInt32(at, record.getInt32(at) + change)
   }
 
-  /** The znode after this one, parents before children. */
+  /** The next znode in depth-first order, parents before children. */
   successor(id: NodeId): NodeId {
     const child = this.int(id, field.firstChild)
     return child === noNode ? this.successorSkipping(id) : child
   }
 
-  /** The same, without the descendants. */
+  /** The next znode in the same order after all descendants of this one. */
   successorSkipping(id: NodeId): NodeId {
     for (let node = id; node !== root; node = this.parent(node)) {
       const parent = this.parent(node)
@@ -208,7 +208,7 @@ export class NodeStore {
     return true
   }
 
-  /** Whether a znode has this path, compared from its end upwards. */
+  /** Whether a znode has this path; compares from the end to the start. */
   isAt(id: NodeId, bytes: Uint8Array, pathStart: number, pathEnd: number): boolean {
     let end = pathEnd
     for (let node = id; node !== root; node = this.parent(node)) {
@@ -227,7 +227,7 @@ export class NodeStore {
 
   // --- data ------------------------------------------------------------------------------------
 
-  /** A view of the data where it lies: valid only until the next change. */
+  /** A view of the stored data: valid only until the next change. */
   data(id: NodeId): Uint8Array | null {
     const record = this.view(id)
     const at = recordAt(id)
@@ -244,7 +244,7 @@ export class NodeStore {
     else this.setData(id, this.arena.store(data), data.length)
   }
 
-  /** The same from a view: cheaper while the data is short. */
+  /** The same for data that already has a view, which is cheaper while the data is short. */
   storeDataOf(id: NodeId, source: DataView, start: number, length: number): void {
     this.freeData(id)
     this.setData(id, this.arena.storeView(source, start, start + length), length)

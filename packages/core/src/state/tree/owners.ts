@@ -2,18 +2,18 @@ import { containerOwner } from '@zabra/protocol'
 import { SortedTexts } from '../../base/sorted-texts.ts'
 import { isTtlOwner, type NodeId } from './layout.ts'
 
-/** Fewer paths are gone through each time. */
+/** Up to this many paths are searched one by one. */
 const sortedCountMin = 256
 const noIds: ReadonlySet<NodeId> = new Set()
 
-/** Which znodes are ephemeral, and whose; which are containers; which have a time to live. */
+/** The ephemeral nodes of each session, the containers, and the nodes with a TTL. */
 export class Owners {
   readonly containers = new Set<NodeId>()
   readonly ttls = new Set<NodeId>()
-  /** How many znodes are ephemeral. */
+  /** The number of ephemeral znodes. */
   ephemerals = 0
   private readonly bySession = new Map<bigint, Set<NodeId>>()
-  /** Of sessions with many ephemerals that have asked for some of them. */
+  /** Sorted paths of the sessions that have many ephemerals and asked for some of them. */
   private readonly sortedPaths = new Map<bigint, SortedTexts>()
   private readonly extendedTypes: boolean
   private readonly pathOf: (id: NodeId) => string
@@ -23,7 +23,7 @@ export class Owners {
     this.pathOf = pathOf
   }
 
-  /** The session a stored owner names; 0n for containers, TTL nodes and persistent ones. */
+  /** The session of a stored owner; 0n for container, TTL and persistent nodes. */
   sessionOf(owner: bigint): bigint {
     if (owner === 0n || owner === containerOwner) return 0n
     return this.extendedTypes && isTtlOwner(owner) ? 0n : owner
@@ -33,7 +33,7 @@ export class Owners {
     return this.bySession.get(session) ?? noIds
   }
 
-  /** The paths of a session's ephemerals that start with these characters. */
+  /** The paths of a session's ephemerals that start with `prefix`. */
   *ephemeralPaths(session: bigint, prefix: string): IterableIterator<string> {
     const ids = this.ephemeralsOf(session)
     let sorted = this.sortedPaths.get(session)

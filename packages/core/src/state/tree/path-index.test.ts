@@ -4,7 +4,7 @@ import { PathIndex } from './path-index.ts'
 
 const idsMax = 400
 
-/** An index, and what it should know. */
+/** An index, and the content it should have. */
 class Indexed {
   readonly hashes = new Map<number, number>()
   readonly index = new PathIndex()
@@ -30,14 +30,17 @@ class Indexed {
   }
 }
 
-/** Some that are equal, some that share a bucket until it is split, and 0, which is also nothing. */
+/**
+ * Some hashes are equal, some share a bucket until it splits, and 0 is also the mark of an empty
+ * slot.
+ */
 const hash = fc.oneof(
   fc.constantFrom(0, -1, 1, 0x10, 0x110, 0x1110),
   fc.integer({ min: -40, max: 40 }),
   fc.integer(),
 )
 
-test('finds all that have a hash and nothing else, however it grows and shrinks', () => {
+test('finds all nodes with a hash and no others, however it grows and shrinks', () => {
   const steps = fc.array(fc.tuple(fc.nat(9), fc.nat(), hash), { maxLength: idsMax - 1 })
   fc.assert(
     fc.property(steps, fc.nat(300), (all, reserved) => {
@@ -58,7 +61,7 @@ test('finds all that have a hash and nothing else, however it grows and shrinks'
   )
 })
 
-test('knows each of many, beyond its first blocks, while they come and go', () => {
+test('finds each of many nodes, beyond the first blocks, while nodes come and go', () => {
   const index = new PathIndex()
   const hashOf = (id: number): number => Math.imul(id, 0x9e3779b1)
   const count = 60_000
@@ -73,11 +76,11 @@ test('knows each of many, beyond its first blocks, while they come and go', () =
   expect(wrong).toBe(0)
 })
 
-test('loses none where many buckets need a second one, and a third', () => {
+test('loses no node if many buckets need a second and a third spill', () => {
   let lost = 0
   for (let round = 0; round < 100; round++) {
     const index = new PathIndex()
-    // As paths have them: not spread more evenly than chance does it.
+    // Spread at random, as the hashes of paths are, not evenly.
     let state = Math.imul(round + 1, 0x9e3779b1)
     const hashes = Array.from({ length: 6000 }, () => {
       state = Math.imul(state ^ (state >>> 15), 0x2c1b3c6d)

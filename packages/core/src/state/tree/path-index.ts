@@ -7,18 +7,18 @@ const countAt = 0
 const spillAt = 1
 const hashesAt = 2
 const idsAt = hashesAt + slots
-/** Numbers of a bucket, as bits: together the 64 bytes that memory moves at once. */
+/** Numbers in a bucket, as a power of two: a bucket fills one cache line of 64 bytes. */
 const bucketBits = 4
-/** Buckets of a block, as bits. */
+/** Buckets in a block, as a power of two. */
 const blockBits = 12
 const blockMask = (1 << blockBits) - 1
 const firstLevel = 4
 const levelMax = 28
 const movedAtFirst = 8 * slots
-/** Znodes in a bucket on average: of seven slots, so that few need a second one. */
+/** The average number of znodes in a bucket. A bucket has seven slots, so few need a spill. */
 const fill = 4
 
-/** Buckets that are addressed by number, in blocks; there are ever more of them. */
+/** A growing array of buckets, allocated in blocks and addressed by number. */
 class Buckets {
   private readonly blocks: Int32Array[] = [new Int32Array(1 << (firstLevel + bucketBits))]
   private readonly reserve: Reserve
@@ -31,7 +31,7 @@ class Buckets {
     return this.blocks[bucket >>> blockBits]!
   }
 
-  /** The first block grows until it is as large as those that follow. */
+  /** The first block grows until it has the size of all others. */
   makeRoom(bucket: number): void {
     const { blocks } = this
     const first = blocks[0]!
@@ -48,30 +48,30 @@ class Buckets {
   }
 }
 
-/** Where in its block a bucket lies. */
+/** The offset of a bucket in its block. */
 function startOf(bucket: number): number {
   return (bucket & blockMask) << bucketBits
 }
 
 /**
- * From the hash of a path to the znodes that have it, by linear hashing: it grows by a bucket at a
- * time, so there is never a moment at which a large table is rebuilt.
+ * Finds the znodes that have a given path hash. It uses linear hashing: the table grows by one
+ * bucket at a time, so a large table is never rebuilt at once.
  *
- * A bucket holds how many znodes it has, their hashes, and their numbers. In a large tree whatever
- * is looked at is a wait for memory, so a bucket answers by itself, in one wait, and splits
- * without a look at the znodes. One that is full goes on in another, which is its spill.
+ * A bucket holds the count of its znodes, their hashes and their numbers. In a large tree nearly
+ * every access is a cache miss, so a lookup needs the one cache line of its bucket, and a bucket
+ * splits without reading the znodes. A full bucket continues in another one, its spill.
  */
 export class PathIndex {
   private readonly main: Buckets
-  /** Number 0 is none. */
+  /** Overflow buckets; number 0 is none. */
   private readonly spills = new Buckets()
   private spillsUsed = 1
-  /** Each one names the next where a bucket names its spill. */
+  /** The head of the free list. A free bucket refers to the next one in its spill field. */
   private freeSpill = 0
   private level = firstLevel
   private split = 0
   private count = 0
-  /** What a bucket held that is being divided: hash and number by turns, so many of them. */
+  /** The content of the bucket that is being split: hash and number alternate. */
   private moved = new Int32Array(movedAtFirst)
   private movedCount = 0
 
@@ -79,7 +79,7 @@ export class PathIndex {
     this.main = new Buckets(touch)
   }
 
-  /** The first znode that has this hash; 0 is none. */
+  /** The first znode with this hash; 0 is none. */
   first(hash: number): number {
     const bucket = this.bucketOf(hash)
     let block = this.main.blockOf(bucket)
@@ -94,7 +94,7 @@ export class PathIndex {
     }
   }
 
-  /** The one after a znode that has the same hash. */
+  /** The next znode with the same hash. */
   next(id: number, hash: number): number {
     const bucket = this.bucketOf(hash)
     let block = this.main.blockOf(bucket)
@@ -125,11 +125,11 @@ export class PathIndex {
     const block = this.main.blockOf(bucket)
     const at = startOf(bucket)
     if (block[at + spillAt] === 0) {
-      // The last takes its place.
+      // The last entry moves into the gap.
       const last = --block[at + countAt]!
       let slot = 0
       while (slot <= last && block[at + idsAt + slot] !== id) slot++
-      assert(slot <= last, 'what is removed is there')
+      assert(slot <= last, 'the entry to remove exists')
       block[at + hashesAt + slot] = block[at + hashesAt + last]!
       block[at + idsAt + slot] = block[at + idsAt + last]!
       return
@@ -138,28 +138,28 @@ export class PathIndex {
     this.refill(id)
   }
 
-  /** Room for so many at once; only of use while there are few. */
+  /** Prepares the index for this many znodes; has an effect only while it is small. */
   reserve(count: number): void {
     const before = 1 << this.level
     if (this.split > 0 || this.count > fill * before) return
     this.movedCount = 0
     for (let bucket = 0; bucket < before; bucket++) this.takeAll(bucket)
-    // Not quite as many buckets: the count is a guess, and somewhat fuller ones cost little.
+    // Creates a few buckets less: the count is an estimate, and fuller buckets cost little.
     while (fill << this.level < count * 0.75 && this.level < levelMax) this.level++
     this.main.makeRoom((1 << this.level) - 1)
     this.refill()
   }
 
   private bucketOf(hash: number): number {
-    // The multiplication of FNV mixes upwards only; fold the high bits down.
+    // The multiplication of FNV only mixes upwards, so this folds the high bits down.
     const mixed = hash ^ (hash >>> 15)
     const bucket = mixed & ((1 << this.level) - 1)
     return bucket < this.split ? mixed & ((1 << (this.level + 1)) - 1) : bucket
   }
 
-  /** Into the last of a bucket and its spills: all others are full. */
+  /** Adds to the last bucket of a chain: all others are full. */
   private push(id: number, hash: number): void {
-    // Before anything is looked at: to make room moves the first block.
+    // Comes first, because `makeRoom` may move the first block.
     this.spills.makeRoom(this.spillsUsed)
     const bucket = this.bucketOf(hash)
     let block = this.main.blockOf(bucket)
@@ -176,7 +176,7 @@ export class PathIndex {
     block[at + countAt] = count + 1
   }
 
-  /** Moves all that a bucket and its spills hold to `moved`. */
+  /** Moves the content of a bucket and its spills to `moved`. */
   private empty(bucket: number): void {
     this.movedCount = 0
     this.takeAll(bucket)
@@ -213,7 +213,7 @@ export class PathIndex {
     this.movedCount += 2
   }
 
-  /** Puts what was moved where it belongs now, but for one. */
+  /** Puts the content of `moved` into the right buckets, except for one znode. */
   private refill(without = 0): void {
     const { moved, movedCount } = this
     for (let i = 0; i < movedCount; i += 2) {

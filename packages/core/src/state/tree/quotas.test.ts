@@ -60,7 +60,7 @@ class QuotaWorld {
     return this.apply({ type: 5, body: { path, data: encodeText(text), version } })
   }
 
-  /** A quota, as the command line tool sets it. */
+  /** Sets a quota as the command-line tool does. */
   limit(path: string, limits: string): void {
     const at = `/zookeeper/quota${path}`
     this.createAll(at)
@@ -68,7 +68,7 @@ class QuotaWorld {
     this.create(`${at}/zookeeper_stats`, 'count=0,bytes=0')
   }
 
-  /** A node and all above it that are not there yet. */
+  /** Creates a node and its missing ancestors. */
   createAll(path: string): void {
     let at = ''
     for (const name of path.slice(1).split('/')) {
@@ -84,7 +84,7 @@ class QuotaWorld {
   }
 }
 
-test('a new quota counts what is there already, whatever its creator wrote', () => {
+test('a new quota counts the existing nodes, whatever its creator wrote', () => {
   const world = new QuotaWorld()
   world.create('/a', '12345')
   world.create('/a/b', '123')
@@ -93,7 +93,7 @@ test('a new quota counts what is there already, whatever its creator wrote', () 
   expect(world.usage('/a')).toBe('count=2,bytes=8')
 })
 
-test('a quota on a path that is not there yet counts nothing, then what comes', () => {
+test('a quota on a missing path counts nothing at first, then what is created', () => {
   const world = new QuotaWorld()
   world.limit('/a', 'count=10,bytes=100')
   expect(world.usage('/a')).toBe('count=0,bytes=0')
@@ -101,7 +101,7 @@ test('a quota on a path that is not there yet counts nothing, then what comes', 
   expect(world.usage('/a')).toBe('count=1,bytes=2')
 })
 
-test('every change below is counted, and null data as nothing', () => {
+test('every change below is counted; null data counts as nothing', () => {
   const world = new QuotaWorld()
   world.create('/a', '12345')
   world.limit('/a', 'count=10,bytes=100')
@@ -115,7 +115,7 @@ test('every change below is counted, and null data as nothing', () => {
   expect(world.usage('/a')).toBe('count=2,bytes=5')
 })
 
-test('a change above a soft limit is told, and allowed', () => {
+test('a change above a soft limit is reported and allowed', () => {
   const world = new QuotaWorld()
   const told: unknown[] = []
   world.db.quotas.onExceeded = (excess) => told.push(excess)
@@ -139,7 +139,7 @@ test('every quota above a change counts it', () => {
   expect(world.usage('/a')).toBe('count=3,bytes=3')
 })
 
-test('counting touches neither versions nor times, fires no watch, and is no part of the digest', () => {
+test('counting changes no version and no time, fires no watch, and is not in the digest', () => {
   const world = new QuotaWorld()
   world.create('/a')
   world.limit('/a', 'count=10,bytes=100')
@@ -155,7 +155,7 @@ test('counting touches neither versions nor times, fires no watch, and is no par
   expect(told).toBe(0)
 })
 
-test('a limit ends with its node, and the count goes on as long as it has a node', () => {
+test('a limit ends with its node, and counting continues while there is a stats node', () => {
   const world = new QuotaWorld()
   world.create('/a')
   world.limit('/a', 'count=10,bytes=100=;countHardLimit=1')
@@ -169,7 +169,7 @@ test('a limit ends with its node, and the count goes on as long as it has a node
   expect(world.db.quotas.hasAny).toBe(false)
 })
 
-test('limits that come back find a count that has gone on', () => {
+test('limits that are set again find a current count', () => {
   const world = new QuotaWorld()
   world.create('/a')
   world.limit('/a', 'count=10,bytes=100')
@@ -180,7 +180,7 @@ test('limits that come back find a count that has gone on', () => {
   expect(world.usage('/a')).toBe('count=3,bytes=0')
 })
 
-test('a count that a client writes is replaced by the count at once', () => {
+test('a count that a client writes is replaced at once', () => {
   const world = new QuotaWorld()
   world.create('/a', '12345')
   world.limit('/a', 'count=10,bytes=100')
@@ -196,7 +196,7 @@ test('the root cannot be limited', () => {
   expect(world.db.quotas.hasAny).toBe(false)
 })
 
-test('nonsense in the stats node harms nobody', () => {
+test('invalid content of the stats node does no harm', () => {
   const world = new QuotaWorld()
   world.create('/a')
   world.limit('/a', 'count=10,bytes=100')
@@ -206,7 +206,7 @@ test('nonsense in the stats node harms nobody', () => {
   expect(world.create('/a/c', 'x')).toBe(0)
 })
 
-test('hard limits are compared with what is committed', () => {
+test('hard limits are compared with committed usage', () => {
   const world = new QuotaWorld()
   world.create('/a', '12345')
   world.limit('/a', 'count=-1,bytes=-1=;byteHardLimit=8;countHardLimit=2')
@@ -237,7 +237,7 @@ test('soft limits refuse nothing', () => {
   expect(world.db.quotas.isExceeded('/a/b', 1, 1000)).toBe(false)
 })
 
-test('counting anew after a restart gives what was counted step by step', () => {
+test('recounting after a restart gives the same as counting step by step', () => {
   const limits = 'zookeeper_limits'
   const stats = 'zookeeper_stats'
   const quotas = ['/a', '/a/b', '/zookeeper', '/zookeeper/quota', '/zookeeper/quota/a']
@@ -275,7 +275,7 @@ test('counting anew after a restart gives what was counted step by step', () => 
   )
 })
 
-test('however deep a tree is, it can be counted', () => {
+test('a tree of any depth can be counted', () => {
   const world = new QuotaWorld()
   const { tree } = world.db
   const made = { data: encodeText('x'), aclId: -1, owner: 0n, zxid: 1n, time: 1n }

@@ -8,7 +8,7 @@ const statsName = 'zookeeper_stats'
 
 type LimitName = 'count' | 'bytes' | 'countHardLimit' | 'byteHardLimit'
 
-/** The numbers in a limits node; -1 is "no limit". */
+/** The numbers in a limits node; -1 means "no limit". */
 export class QuotaLimits {
   private readonly values = new Map<string, number>()
 
@@ -26,13 +26,13 @@ export class QuotaLimits {
   }
 }
 
-/** What a subtree holds, its top included. */
+/** The count and the bytes of a subtree, its top included. */
 export interface QuotaUsage {
   readonly count: number
   readonly bytes: number
 }
 
-/** A subtree holds more than its soft limit. */
+/** A subtree exceeds its soft limit. */
 export interface QuotaExcess {
   readonly path: string
   readonly what: 'count' | 'bytes'
@@ -41,16 +41,16 @@ export interface QuotaExcess {
 }
 
 /**
- * Limits on subtrees. Limits and usage stand in the tree below /zookeeper/quota. No transaction
- * carries usage: every server counts for itself. So usage follows from the tree and nothing else:
- * each stats node shows what is there now, whatever a client wrote into it and with limits beside it
- * or without. Counting step by step, in replay and after a snapshot then gives the same.
+ * Limits on subtrees. Limits and usage are nodes below /zookeeper/quota. No transaction carries
+ * usage: every server counts by itself. Usage therefore depends on the tree alone: each stats node
+ * shows the present usage, whatever a client wrote into it, and also if it has no limits node. This
+ * way counting step by step, in replay, and after a snapshot gives the same result.
  */
 export class Quotas {
   /** Called for each change above a soft limit. */
   onExceeded: ((excess: QuotaExcess) => void) | undefined
   private readonly tree: Tree
-  /** By the path that a stats node is about. */
+  /** Keyed by the path that a stats node counts. */
   private readonly usages = new Map<string, QuotaUsage>()
   private readonly limited = new Set<string>()
 
@@ -92,7 +92,7 @@ export class Quotas {
     else this.write(counted)
   }
 
-  /** Finds all quotas and counts anew: after a snapshot and its log are loaded. */
+  /** Finds all quotas and recounts their usage, after a snapshot and its log are loaded. */
   rebuild(): void {
     this.usages.clear()
     this.limited.clear()
@@ -101,7 +101,7 @@ export class Quotas {
     for (const root of this.usages.keys()) this.recount(root)
   }
 
-  /** Whether a change would exceed a hard limit; usage is what is committed. */
+  /** Whether a change would exceed a hard limit; pending proposals do not count. */
   isExceeded(path: string, countDifference: number, bytesDifference: number): boolean {
     const root = this.limitedAbove(path)
     if (root === undefined) return false
@@ -120,7 +120,7 @@ export class Quotas {
     return this.usages.size > 0
   }
 
-  /** Limits and usage of every subtree that has a quota: for monitoring. */
+  /** Limits and usage of every subtree that has a quota, for monitoring. */
   *report(): IterableIterator<{ path: string; limits: QuotaLimits; usage: QuotaUsage }> {
     for (const path of this.limited) {
       const limits = this.limitsOf(path)
@@ -142,7 +142,7 @@ export class Quotas {
     }
   }
 
-  /** Soft limits only warn. */
+  /** Logs a warning if a soft limit is exceeded. */
   private warnAbove(root: string, usage: QuotaUsage): void {
     if (this.onExceeded === undefined || !this.limited.has(root)) return
     const limits = this.limitsOf(root)
@@ -154,7 +154,7 @@ export class Quotas {
     }
   }
 
-  /** The deepest limited path at or above this one. */
+  /** The deepest path at or above this one that has a limit. */
   private limitedAbove(path: string): string | undefined {
     if (this.limited.size === 0) return undefined
     for (let at = path; at.length > 1; at = at.slice(0, at.lastIndexOf('/'))) {
@@ -170,7 +170,7 @@ export class Quotas {
     this.write(root)
   }
 
-  // Both walk in a loop: a tree may be deeper than a recursion can go.
+  // Both walks are loops: a tree may be deeper than a recursion can go.
 
   private bytesBelow(top: NodeId): number {
     const { tree } = this
@@ -183,7 +183,10 @@ export class Quotas {
     return bytes
   }
 
-  /** What is counted is no data of anybody: a count of it would never come to rest. */
+  /**
+   * Whether a node is a stats node. Its data is not counted: the count would change the data, and
+   * so itself.
+   */
   private isStats(id: NodeId): boolean {
     const { tree } = this
     return tree.nameOf(id) === statsName && quotaPath(tree.pathOf(id), statsName) !== undefined
@@ -222,7 +225,9 @@ const textOf = ({ count, bytes }: QuotaUsage): string => `count=${count},bytes=$
 const limitsPath = (root: string): string => `${quotaRoot}${root}/${limitsName}`
 const statsPath = (root: string): string => `${quotaRoot}${root}/${statsName}`
 
-/** The limited path a node below /zookeeper/quota speaks of. The root itself cannot be limited. */
+/**
+ * The path whose limits or usage a node below /zookeeper/quota holds. The root cannot be limited.
+ */
 function quotaPath(path: string, name: string): string | undefined {
   if (!path.startsWith(quotaPrefix) || !path.endsWith(`/${name}`)) return undefined
   const root = path.slice(quotaRoot.length, path.length - name.length - 1)

@@ -6,15 +6,15 @@ const noBody = -1
 const lengthBytes = 4
 
 /**
- * The bytes of a create request that outlive it: its path, and if possible data and ACL behind the
- * path. They are kept in one piece, in a keeper's slab, from where the log, the tree and the reply
- * take them. So a create is copied once, and nothing is decoded only to be encoded again.
+ * The bytes of a create request that must outlive the request: its path, followed if possible by
+ * data and ACL. They are one slice of a keeper's slab, which the log, the tree and the reply all
+ * copy from. So a create is copied once, and nothing is decoded only to be encoded again.
  */
 export class RequestBytes {
   readonly path: ScannedPath
-  /** The znode that `apply` made; valid until the next transaction. */
+  /** The znode that `apply` created; valid until the next transaction. */
   node: NodeId = noNode
-  /** The end of the ACL; the request holds path, data and ACL in the order of the log. */
+  /** The end of the ACL. Path, data and ACL are in the order of the log. */
   private bodyEnd: number
 
   private constructor(path: ScannedPath, bodyEnd: number) {
@@ -22,30 +22,31 @@ export class RequestBytes {
     this.bodyEnd = bodyEnd
   }
 
-  /** Of a request in the keeper's bytes: path, data and ACL, from `start` to `end`. */
+  /** For a request in the keeper's bytes: path, data and ACL, from `start` to `end`. */
   static of(scanned: ScannedPath, keeper: Keeper, start: number, end: number): RequestBytes {
-    // A plain path has the same bytes in the request and in the log; other text may be no UTF-8.
+    // A plain path has the same bytes in the request and in the log; other text may be invalid
+    // UTF-8.
     return scanned.isPlain
       ? new RequestBytes(scannedAt(scanned, keeper, start + lengthBytes), end)
       : RequestBytes.ofPath(scanned, keeper)
   }
 
-  /** The path alone. */
+  /** Keeps the path alone. */
   static ofPath(scanned: ScannedPath, keeper: Keeper): RequestBytes {
     return new RequestBytes(keepScanned(scanned, keeper), noBody)
   }
 
-  /** Whether data and ACL are here as well. */
+  /** Whether data and ACL are included. */
   get hasBody(): boolean {
     return this.bodyEnd !== noBody
   }
 
-  /** Where the data begins, behind its length. */
+  /** The start of the data, after its length field. */
   get dataStart(): number {
     return this.path.end + lengthBytes
   }
 
-  /** Data or ACL of the transaction are not those of the request. */
+  /** Called if data or ACL of the transaction differ from those of the request. */
   dropBody(): void {
     this.bodyEnd = noBody
   }
@@ -57,7 +58,7 @@ export class RequestBytes {
     out.rawView(view, start, end)
   }
 
-  /** Writes path, data and ACL, as the log holds them. */
+  /** Writes path, data and ACL in the format of the log. */
   writeBody(out: Writer): void {
     const { view, start } = this.path
     out.rawView(view, start - lengthBytes, this.bodyEnd)

@@ -12,7 +12,7 @@ function reserveOf(bytes: number): { reserve: Reserve; touching: Touching[] } {
   return { reserve, touching }
 }
 
-test('without anybody to touch it memory is made when it is asked for', () => {
+test('without a host that touches memory, it is allocated on demand', () => {
   const reserve = new Reserve(64, undefined)
   const first = reserve.take()
   const second = reserve.take()
@@ -33,7 +33,7 @@ test('the next piece is touched once the last one is taken, and then handed out'
   expect(touching).toHaveLength(2)
 })
 
-test('a piece is nobody else’s while it is being touched', () => {
+test('a piece is not handed out while it is being touched', () => {
   const { reserve, touching } = reserveOf(64)
   reserve.take()
   const [{ memory, done }] = touching as [Touching]

@@ -1,8 +1,8 @@
 import type { TouchMemory } from '../../ports.ts'
 
 /**
- * Pieces of memory of one size, for what grows piece by piece: the next one is touched while the
- * last is being filled, where the host can do that elsewhere.
+ * Allocates memory in pieces of one size, for structures that grow piece by piece. While one piece
+ * fills up, the host touches the next one on another thread, if it can.
  */
 export class Reserve {
   private readonly bytes: number
@@ -26,7 +26,8 @@ export class Reserve {
     if (this.touch === undefined || this.isTouching) return
     const piece = new ArrayBuffer(this.bytes)
     this.isTouching = true
-    // Nobody gets it before that is done: whatever is written meanwhile might be zeros afterwards.
+    // The piece is handed out only after that: bytes written during it might be overwritten with
+    // zeros.
     this.touch(new Uint8Array(piece), () => {
       this.isTouching = false
       this.ready = piece

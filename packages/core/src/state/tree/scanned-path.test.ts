@@ -20,7 +20,7 @@ const anyPath = fc.oneof(
   ),
 )
 
-test('what is said of a path is so, whatever was looked at before', () => {
+test('the result of a scan is right, whatever was scanned before', () => {
   const scanner = new PathScanner(seed)
   fc.assert(
     fc.property(fc.array(anyPath, { maxLength: 6 }), (paths) => {
@@ -30,7 +30,7 @@ test('what is said of a path is so, whatever was looked at before', () => {
   )
 })
 
-test('what is called plain is legal, and most that is legal is called plain', () => {
+test('every plain path is legal, and most legal paths are plain', () => {
   const scanner = new PathScanner(seed)
   fc.assert(
     fc.property(anyPath, (path) => {
@@ -43,7 +43,7 @@ test('what is called plain is legal, and most that is legal is called plain', ()
   }
 })
 
-test('what is kept is still there when other paths have been looked at', () => {
+test('a kept path is unchanged after other paths are scanned', () => {
   const scanner = new PathScanner(seed)
   const keeper = new ByteKeeper()
   fc.assert(
@@ -55,7 +55,7 @@ test('what is kept is still there when other paths have been looked at', () => {
   )
 })
 
-test('siblings whose names differ in the last letter have hashes next to each other', () => {
+test('siblings whose names differ in the last character have adjacent hashes', () => {
   const scanner = new PathScanner(seed)
   const hashes = Array.from({ length: 10 }, (_, digit) => scanner.scan(`/queue/item-${digit}`).hash)
   expect(new Set(hashes).size).toBe(10)

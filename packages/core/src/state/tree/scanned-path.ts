@@ -5,22 +5,22 @@ const slash = 0x2f
 const dot = 0x2e
 
 /**
- * One more byte of the path that has this hash. Paths that differ in their last letter only have
- * hashes next to each other, so that the nodes of a sequence stand near each other in the index:
- * in a large tree whatever is looked at far away is a wait for memory.
+ * Extends a path hash by one byte. Paths that differ only in their last character get adjacent
+ * hashes, so the nodes of a sequence are close together in the index. In a large tree this avoids
+ * cache misses.
  */
 export function hashByte(hash: number, byte: number): number {
   return Math.imul(hash, prime) ^ byte
 }
 
-/** Goes on from the hash of what stands before `start`. */
+/** Extends a hash by a range of bytes. */
 export function hashBytes(hash: number, bytes: Uint8Array, start: number, end: number): number {
   let result = hash
   for (let i = start; i < end; i++) result = hashByte(result, bytes[i]!)
   return result
 }
 
-/** 1 for each byte that a plain path does not have. */
+/** 1 for each byte that a plain path does not contain. */
 const isSpecial = Uint8Array.from({ length: 256 }, (_, byte) =>
   byte < 0x20 || byte > 0x7e || byte === dot ? 1 : 0,
 )
@@ -28,53 +28,61 @@ const isSpecial = Uint8Array.from({ length: 256 }, (_, byte) =>
 const noBytes = new Uint8Array(0)
 const noView = new DataView(noBytes.buffer)
 
-/** A path that was looked at once: its bytes, and what can be said of them in passing. */
+/** A path that was scanned once: its bytes, and what the scan found out about it. */
 export class ScannedPath {
   text = ''
   bytes: Uint8Array = noBytes
-  /** The same bytes. */
+  /** A view of the same bytes. */
   view: DataView = noView
   start = 0
   end = 0
-  /** Where its name begins, and its parent's path ends; before `start` where it has none. */
+  /**
+   * The position of the last slash, where the name begins and the parent's path ends; before
+   * `start` if there is none.
+   */
   slashAt = -1
   hash = 0
-  /** That of its parent. */
+  /** The hash of the parent's path. */
   parentHash = 0
-  /** Whether it surely is legal: of printable ASCII without dots, with a slash before each name. */
+  /**
+   * Whether the path is certainly legal: printable ASCII without dots, and a slash before each
+   * name.
+   */
   isPlain = false
 
-  /** Both `/` and the empty path are. */
+  /** Both `/` and the empty path are the root. */
   get isRoot(): boolean {
     return this.end === this.start || (this.end === this.start + 1 && this.slashAt === this.start)
   }
 
-  /** Its parent is the root: also that of `//name`, which is refused for another reason. */
+  /**
+   * Whether the parent is the root. Also true for `//name`, which is refused for another reason.
+   */
   get isBelowRoot(): boolean {
     const { bytes, start, slashAt } = this
     return slashAt === start || (slashAt === start + 1 && bytes[start] === slash)
   }
 
-  /** Where a string of this path is to be cut for its parent's path. */
+  /** The length of the parent's path in the text of this one. */
   get parentLength(): number {
     const { text, start, end, slashAt } = this
     return text.length === end - start ? slashAt - start : lastSlash(text)
   }
 }
 
-/** Where bytes can be put that must not be gone with the next path. */
+/** Stores bytes that must survive the next scan. */
 export interface Keeper {
   readonly bytes: Uint8Array
   readonly view: DataView
   place(source: DataView, start: number, end: number): number
 }
 
-/** The same, to stay. */
+/** Copies a scanned path so that it survives the next scan. */
 export function keepScanned(from: ScannedPath, keeper: Keeper): ScannedPath {
   return scannedAt(from, keeper, keeper.place(from.view, from.start, from.end))
 }
 
-/** The same of a copy of its bytes. */
+/** The same path in a copy of its bytes. */
 export function scannedAt(
   from: ScannedPath,
   { bytes, view }: Pick<Keeper, 'bytes' | 'view'>,
@@ -94,12 +102,12 @@ export function scannedAt(
   return kept
 }
 
-/** Whoever writes the text of this path next need not look at it letter by letter. */
+/** Caches the encoded bytes of this text, so that writing it next does not encode it again. */
 export function rememberPath({ text, view, start, end }: ScannedPath): void {
   rememberText(text, view, start, end - start)
 }
 
-/** Looks at paths, one at a time: what was said of one is gone with the next. */
+/** Scans paths, one at a time: each result is overwritten by the next scan. */
 export class PathScanner {
   private readonly seed: number
   private readonly scanned = new ScannedPath()

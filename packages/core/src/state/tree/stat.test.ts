@@ -9,8 +9,8 @@ const anyStat = fc
   .uint8Array({ minLength: statWireBytes, maxLength: statWireBytes })
   .map((bytes) => new DataView(new Uint8Array(bytes).buffer))
 
-test('a node that is made has the checksum of its stat, in any order of zxids and times', () => {
-  // Few of each, so that they come again, and so that halves are shared.
+test('a new node has the checksum of its stat, in any order of zxids and times', () => {
+  // Few values of each, so that values and halves repeat.
   const zxid = fc.tuple(fc.integer({ min: 0, max: 2 }), anyInt).map(longOf)
   const time = fc.oneof(fc.constantFrom(1n, 1_700_000_000_000n), anyLong)
   fc.assert(
@@ -23,7 +23,7 @@ test('a node that is made has the checksum of its stat, in any order of zxids an
   )
 })
 
-test('a stamp leaves nothing of what was there, but what the data says', () => {
+test('a stamp overwrites everything except the fields about the data', () => {
   fc.assert(
     fc.property(anyStat, anyLong, anyLong, (stat, zxid, time) => {
       const dataLength = stat.getInt32(field.dataLength)
@@ -37,7 +37,7 @@ test('a stamp leaves nothing of what was there, but what the data says', () => {
   )
 })
 
-test('a raised counter and pzxid change the digest by their difference alone', () => {
+test('a raised counter and pzxid change the digest by their difference only', () => {
   fc.assert(
     fc.property(
       anyStat,

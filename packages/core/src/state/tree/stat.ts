@@ -2,7 +2,10 @@ import { containerOwner, type Writer } from '@zabra/protocol'
 import { crc32OfView, CrcWord } from '../../base/checksum.ts'
 import { field, isTtlOwner, statWireBytes } from './layout.ts'
 
-/** The halves of a long. The same few are written many times, and a bigint is slow to write. */
+/**
+ * Caches the halves of 64-bit values. The same few values are written many times, and writing a
+ * bigint is slow.
+ */
 class Halves {
   high = 0
   low = 0
@@ -21,12 +24,12 @@ class Halves {
 const zxids = new Halves()
 const times = new Halves()
 
-/** The halves of a zxid, until that of another one is asked for. */
+/** The halves of a zxid; valid until the next call with another zxid. */
 export function halvesOfZxid(zxid: bigint): { readonly high: number; readonly low: number } {
   return zxids.of(zxid)
 }
 
-/** One of the zxids of a stat; the field is counted from the start of the view. */
+/** Writes one of the zxids of a stat; `at` is the offset in the view. */
 export function writeZxid(stat: DataView, at: number, zxid: bigint): void {
   const { high, low } = zxids.of(zxid)
   stat.setInt32(at, high)
@@ -39,7 +42,9 @@ export function writeTime(stat: DataView, at: number, time: bigint): void {
   stat.setInt32(at + 4, low)
 }
 
-/** The stat of a node that is made, but for what its data says; it has no owner. */
+/**
+ * Writes the stat of a new node without owner; the fields about its data are left to the caller.
+ */
 export function stampCreation(stat: DataView, at: number, zxid: bigint, time: bigint): void {
   const { high, low } = zxids.of(zxid)
   const { high: timeHigh, low: timeLow } = times.of(time)
@@ -61,14 +66,14 @@ export function stampCreation(stat: DataView, at: number, zxid: bigint, time: bi
   stat.setInt32(at + field.pzxid + 4, low)
 }
 
-/** The stat's part of a node digest; its order is not that of the wire. */
+/** The stat's part of a node digest. It uses an order of its own, not wire order. */
 export function statChecksum(stat: DataView, at: number, seed: number): number {
   let checksum = crc32OfView(stat, at + field.czxid, at + field.ctime, seed)
   checksum = crc32OfView(stat, at + field.pzxid, at + field.pzxid + 8, checksum)
   return crc32OfView(stat, at + field.ctime, at + field.dataLength, checksum)
 }
 
-// In the order of digests: czxid, mzxid, pzxid, ctime, mtime, version, cversion, aversion, owner.
+// In digest order: czxid, mzxid, pzxid, ctime, mtime, version, cversion, aversion, owner.
 const digestedBytes = 60
 const afterPzxid = 36
 const afterCversion = 12
@@ -79,7 +84,7 @@ const createdZxidWord = new CrcWord(afterPzxid)
   .alsoBefore(afterPzxid + 8)
   .alsoBefore(afterPzxid + 16)
 
-/** All but the lower halves of the zxids of a node that was made when it was said last. */
+/** The parts of the last creation checksum that do not depend on the lower halves of the zxids. */
 const creation = {
   checksum: 0,
   zxidHigh: -1,
@@ -87,7 +92,7 @@ const creation = {
   stat: new DataView(new ArrayBuffer(statWireBytes)),
 }
 
-/** The checksum of what `stampCreation` has written: the same as that of any stat, for less. */
+/** The checksum of the stat that `stampCreation` writes; cheaper than `statChecksum`. */
 export function creationChecksum(zxid: bigint, time: bigint, seed: number): number {
   const { high, low } = zxids.of(zxid)
   if (high !== creation.zxidHigh || time !== creation.time) {
@@ -100,8 +105,8 @@ export function creationChecksum(zxid: bigint, time: bigint, seed: number): numb
 }
 
 /**
- * Raises the counter of children and the pzxid in a stat. Returns the digest that follows from the
- * one before by what has changed; undefined if the pzxid changed too much, so that the digest must
+ * Raises the counter of children and the pzxid in a stat. Returns the new digest, computed from the
+ * previous one and the difference; undefined if the pzxid changed too much, so that the digest must
  * be computed from the whole stat.
  */
 export function raiseChildCounter(
@@ -122,12 +127,12 @@ export function raiseChildCounter(
   return digest ^ cversionWord.of(countBefore ^ createCount) ^ pzxidWord.of(lowBefore ^ low)
 }
 
-/** A checksum takes in its lowest byte first. */
+/** Swaps the bytes: a checksum processes the lowest byte first. */
 function swapped(word: number): number {
   return (word << 24) | ((word & 0xff00) << 8) | ((word >>> 8) & 0xff00) | (word >>> 24)
 }
 
-/** Copies a stat and hides what never leaves the server. */
+/** Copies a stat and removes what only the server may know. */
 export function writeWireStat(
   writer: Writer,
   stat: DataView,
@@ -140,7 +145,7 @@ export function writeWireStat(
   const children = stat.getInt32(at + field.numChildren)
   writer.intAt(position + field.cversion, (Math.imul(2, creates) - children) | 0)
   const ownerTop = stat.getUint8(at + field.owner)
-  // A session id of a server never starts with 0xff; 0x80 alone may be one (server 128).
+  // The session id of a server never starts with 0xff, and 0x80 only occurs with server 128.
   if (ownerTop === 0x80 || (ownerTop === 0xff && extendedTypes)) {
     const owner = stat.getBigInt64(at + field.owner)
     if (owner === containerOwner || (extendedTypes && isTtlOwner(owner))) {

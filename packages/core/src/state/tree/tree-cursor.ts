@@ -3,18 +3,20 @@ import { noNode, root, type NodeId } from './layout.ts'
 import { PathAbove } from './tree-snapshot.ts'
 import type { Tree } from './tree.ts'
 
-/** A place in the tree that stays valid whatever is removed. */
+/** A position in a walk over the tree that stays valid when nodes are removed. */
 export class TreeCursor {
   private readonly tree: Tree
   private readonly onRelease: () => void
   /**
-   * Nodes younger than the walk, which are left to the log: one that was written, deleted and
-   * made anew would stand twice in a snapshot.
+   * Nodes that are newer than the walk. The log has them; a node that was written, deleted and
+   * created again would otherwise be in the snapshot twice.
    */
   private readonly born = new Set<NodeId>()
-  /** Those that were written, of the nodes that belong to sessions. */
+  /** The ephemeral nodes that are already written. */
   private readonly ephemerals = new Set<NodeId>()
-  /** Nodes that went before their turn came, as the snapshot is to hold them all the same. */
+  /**
+   * Nodes that were deleted before the walk reached them and must be in the snapshot nevertheless.
+   */
   private readonly kept = new Writer()
   private node: NodeId = root
 
@@ -23,12 +25,12 @@ export class TreeCursor {
     this.onRelease = onRelease
   }
 
-  /** Writes nodes until about `bytesMax` more are written; false when the last one was. */
+  /** Writes nodes until about `bytesMax` more bytes are written; false after the last node. */
   writeNodes(writer: Writer, bytesMax: number): boolean {
     const limit = writer.position + bytesMax
     writer.raw(this.kept.written())
     this.kept.reset()
-    // Until the end of this call no node changes its place.
+    // No node moves during this call.
     const above = new PathAbove()
     while (this.node !== noNode && writer.position < limit) {
       const id = this.node
@@ -43,7 +45,7 @@ export class TreeCursor {
     return this.node !== noNode
   }
 
-  /** Visits about `countMax` nodes more; false when the last one was visited. */
+  /** Visits about `countMax` more nodes; false after the last node. */
   visitNodes(visit: (id: NodeId) => void, countMax: number): boolean {
     for (let left = countMax; left > 0 && this.node !== noNode; left--) {
       visit(this.node)
@@ -52,24 +54,24 @@ export class TreeCursor {
     return this.node !== noNode
   }
 
-  /** @internal The tree has a new node. */
+  /** @internal A node was created. */
   nodeCreated(id: NodeId): void {
     if (this.node !== noNode) this.born.add(id)
   }
 
   /**
-   * @internal A node is about to go with its session, of which the log will not say what it had. If
-   * the snapshot holds its parent as it was before, it must hold the node, too: else the parent
-   * would not change in replay.
+   * @internal A node is about to be deleted with its session, and the log will not describe it. If
+   * the snapshot holds the previous state of its parent, it must hold the node as well; otherwise
+   * replay would not change the parent.
    */
   keep(id: NodeId, parent: NodeId): void {
     const isPending = !this.born.has(id) && !this.ephemerals.has(id)
-    // Only then the parent is written and not all that is below it.
+    // Needed only if the walk is between the parent and the end of its subtree.
     if (!isPending || !this.tree.isBelow(this.node, parent)) return
     this.tree.writeNode(id, this.kept, new PathAbove())
   }
 
-  /** @internal A node is about to be removed: the walk continues with the one after it. */
+  /** @internal A node is about to be removed: the walk continues with its successor. */
   nodeRemoved(id: NodeId): void {
     if (this.node === id) this.node = this.tree.successorSkipping(id)
     this.born.delete(id)

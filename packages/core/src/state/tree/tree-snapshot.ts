@@ -3,16 +3,16 @@ import { field, noNode, root, type NodeId } from './layout.ts'
 import { recordAt, type NodeStore } from './node-store.ts'
 
 const slash = 0x2f
-/** The length of data, and the stat without its counters of data and children. */
+/** The length of the data, and the stat without its counters of data and children. */
 const statBytes = field.dataLength + 8
 
-/** The path of a parent with its slash, kept while its children are written one after another. */
+/** The path of a parent with its slash, cached while its children are written one after another. */
 export class PathAbove {
   parent: NodeId = noNode
   readonly path = new Writer()
 }
 
-/** Writes the path of a znode as a snapshot holds it. */
+/** Writes the path of a znode in the format of snapshots. */
 export function writeSnapshotPath(
   nodes: NodeStore,
   id: NodeId,
@@ -37,7 +37,10 @@ export function writeSnapshotPath(
   writer.rawView(arena.viewOf(ref), start, start + length)
 }
 
-/** Writes the path from its end upwards. It copies bytes, because a loaded name may not be valid text. */
+/**
+ * Writes the path from its end to its start. It copies bytes, because a loaded name may be invalid
+ * text.
+ */
 function setParent(nodes: NodeStore, parent: NodeId, above: PathAbove): void {
   const { arena } = nodes
   const { path } = above
@@ -58,7 +61,7 @@ function setParent(nodes: NodeStore, parent: NodeId, above: PathAbove): void {
   }
 }
 
-/** Writes ACL and stat of a znode as a snapshot holds them. */
+/** Writes ACL and stat of a znode in the format of snapshots. */
 export function writeSnapshotStat(nodes: NodeStore, id: NodeId, writer: Writer): void {
   const start = recordAt(id)
   const record = nodes.view(id)
@@ -68,12 +71,12 @@ export function writeSnapshotStat(nodes: NodeStore, id: NodeId, writer: Writer):
   writer.rawView(record, start + field.pzxid, start + field.pzxid + 8)
 }
 
-/** One znode of a snapshot: where its parts are in the bytes of a reader. */
+/** One znode of a snapshot: the positions of its parts in the bytes of a reader. */
 export class SnapshotNode {
   pathStart = 0
   pathEnd = 0
   dataStart = 0
-  /** -1: the data is null. */
+  /** -1 means null data. */
   dataLength = 0
   aclId = 0
   private statStart = 0
@@ -98,7 +101,7 @@ export class SnapshotNode {
     const dataEnd = this.dataStart + Math.max(0, this.dataLength)
     if (dataEnd + 8 + statBytes > reader.end) throw new MalformedError('the record ends too early')
     reader.position = dataEnd
-    reader.int() // The upper half: ids are small, and -1 is -1 in the lower half too.
+    reader.int() // The upper half: ids are small, and for -1 the lower half is -1 as well.
     this.aclId = reader.int()
     this.statStart = reader.position
     reader.position += statBytes

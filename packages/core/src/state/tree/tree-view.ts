@@ -11,11 +11,11 @@ import { writeWireStat } from './stat.ts'
 const slash = 0x2f
 
 export interface TreeOptions {
-  /** Whether owners that look like TTLs are TTLs (`extendedTypesEnabled`). */
+  /** Whether owners with the mark of a TTL are TTLs (`extendedTypesEnabled`). */
   readonly extendedTypes: boolean
-  /** Makes path hashes unpredictable, so that nobody can choose paths that collide. */
+  /** Makes path hashes unpredictable, so that clients cannot choose paths that collide. */
   readonly hashSeed: number
-  /** Whether digests are kept (`digest.enabled`). */
+  /** Whether digests are computed (`digest.enabled`). */
   readonly digests: boolean
   readonly touchMemory?: TouchMemory | undefined
 }
@@ -23,9 +23,9 @@ export interface TreeOptions {
 const defaults: TreeOptions = { extendedTypes: true, hashSeed: 0, digests: true }
 
 /**
- * The znodes as reads and prepared requests see them. One index leads from the hash of a full path
- * to its znode. A stat lies in its record in the order of the wire, so answering a read is mostly
- * copying.
+ * The znodes for reads and for requests that are prepared. One index leads from the hash of a full
+ * path to its znode. The record of a znode holds its stat in wire order, so answering a read is
+ * mostly copying.
  */
 export class TreeView {
   readonly digest = new TreeDigest()
@@ -75,12 +75,12 @@ export class TreeView {
     return isRoot ? root : this.lookup(hash, bytes, start, end)
   }
 
-  /** The parent of the znode that is, or may be, at a path. */
+  /** The parent of the znode that exists, or may be created, at a path. */
   findParent({ isBelowRoot, slashAt, parentHash, bytes, start }: ScannedPath): NodeId {
     return isBelowRoot ? root : this.lookup(parentHash, bytes, start, slashAt)
   }
 
-  /** As `find`, below a known parent. */
+  /** Like `find`, below a known parent. */
   findChild(parent: NodeId, { hash, bytes, slashAt, end }: ScannedPath): NodeId {
     for (let id = this.index.first(hash); id !== noNode; id = this.index.next(id, hash)) {
       if (this.nodes.isNamed(id, parent, bytes, slashAt + 1, end)) return id
@@ -89,8 +89,8 @@ export class TreeView {
   }
 
   /**
-   * As `find`, straight from the bytes of a request. Only for ASCII: -1 means that the path has
-   * other characters and must be decoded first.
+   * Like `find`, directly from the bytes of a request. It handles ASCII only: -1 means that the
+   * path has other characters and must be decoded first.
    */
   findAscii(bytes: Uint8Array, start: number, end: number): NodeId {
     const length = end - start
@@ -126,12 +126,12 @@ export class TreeView {
     return this.nodes.nameOf(id)
   }
 
-  /** Of the root: `noNode`. */
+  /** The parent; `noNode` for the root. */
   parent(id: NodeId): NodeId {
     return id === root ? noNode : this.nodes.parent(id)
   }
 
-  /** The child that was made first, of those that are left. */
+  /** The oldest child. */
   firstChild(id: NodeId): NodeId {
     return this.nodes.int(id, field.firstChild)
   }
@@ -153,7 +153,7 @@ export class TreeView {
     return this.nodes.int(id, field.descendants)
   }
 
-  /** How many children were ever created here: the source of sequence numbers. */
+  /** The number of children ever created here: the source of sequence numbers. */
   createCount(id: NodeId): number {
     return this.nodes.int(id, field.cversion)
   }
@@ -167,14 +167,14 @@ export class TreeView {
     return this.sessionOf(this.owner(id)) !== 0n
   }
 
-  /** Whether there is an owner of any kind: most nodes have none. */
+  /** Whether the owner field is set; for most nodes it is not. */
   isOwned(id: NodeId): boolean {
     const record = this.nodes.view(id)
     const at = recordAt(id) + field.owner
     return record.getInt32(at) !== 0 || record.getInt32(at + 4) !== 0
   }
 
-  /** Whether a znode lies below another, at any depth. */
+  /** Whether a znode is a descendant of another. */
   isBelow(id: NodeId, above: NodeId): boolean {
     if (id === noNode) return false
     let node = id
@@ -207,7 +207,7 @@ export class TreeView {
     return this.nodes.int(id, field.dataLength)
   }
 
-  /** A view of the data where it lies: valid only until the next change of the tree. */
+  /** A view of the stored data: valid only until the next change of the tree. */
   data(id: NodeId): Uint8Array | null {
     return this.nodes.data(id)
   }
@@ -216,7 +216,7 @@ export class TreeView {
     return this.nodes.int(id, field.digest)
   }
 
-  /** The checksum of a node's path: its digest continues from it. */
+  /** The checksum of a node's path; the node digest continues from it. */
   pathChecksum(id: NodeId): number {
     return this.nodes.int(id, field.pathChecksum)
   }
@@ -233,7 +233,7 @@ export class TreeView {
 
   // --- answers ---------------------------------------------------------------------------------
 
-  /** A vector of the children's names, oldest first. */
+  /** Writes the names of the children as a vector, oldest first. */
   writeChildren(id: NodeId, writer: Writer): void {
     const { nodes } = this
     const { arena } = nodes
@@ -269,12 +269,12 @@ export class TreeView {
     writer.rawView(arena.viewOf(ref), start, start + length)
   }
 
-  /** The stat as clients see it. */
+  /** Writes the stat as clients see it. */
   writeStat(id: NodeId, writer: Writer): void {
     writeWireStat(writer, this.nodes.view(id), recordAt(id), this.options.extendedTypes)
   }
 
-  /** Copies the stored stat, in the order of the wire. */
+  /** Copies the stored stat, in wire order. */
   copyStat(id: NodeId, target: DataView): void {
     copyWords(this.nodes.view(id), recordAt(id), target, 0, statWireBytes)
   }
@@ -285,7 +285,7 @@ export class TreeView {
     return this.owners.ephemerals
   }
 
-  /** The session of a stored owner; 0n for containers, TTL nodes and persistent ones. */
+  /** The session of a stored owner; 0n for container, TTL and persistent nodes. */
   sessionOf(owner: bigint): bigint {
     return this.owners.sessionOf(owner)
   }
@@ -303,7 +303,9 @@ export class TreeView {
     return this.owners.sessions()
   }
 
-  /** Containers that are empty after use, and TTL nodes that are empty and past their time. */
+  /**
+   * Empty containers that were used once, or not used for too long; and empty, expired TTL nodes.
+   */
   *reclaimable(now: bigint, maxNeverUsedMs: bigint): IterableIterator<NodeId> {
     for (const id of this.owners.containers) {
       if (this.childCount(id) > 0) continue
@@ -317,7 +319,7 @@ export class TreeView {
 
   // --- walks -----------------------------------------------------------------------------------
 
-  /** The first znode without children that is reached by going down from this one. */
+  /** The first node without children on the way down from this one. */
   firstLeafBelow(id: NodeId): NodeId {
     let leaf = id
     for (let next = leaf; next !== noNode; next = this.nodes.int(leaf, field.firstChild)) {
@@ -326,12 +328,12 @@ export class TreeView {
     return leaf
   }
 
-  /** The znode after this one, parents before children. */
+  /** The next znode in depth-first order, parents before children. */
   successor(id: NodeId): NodeId {
     return this.nodes.successor(id)
   }
 
-  /** The same, without the descendants. */
+  /** The next znode in the same order after all descendants of this one. */
   successorSkipping(id: NodeId): NodeId {
     return this.nodes.successorSkipping(id)
   }

@@ -65,7 +65,7 @@ class Model {
     return bytes
   }
 
-  /** By the definition: a sum of CRCs over path, data and stat, the reserved subtree left out. */
+  /** By definition: a sum of CRCs over path, data and stat, without the reserved subtree. */
   get digest(): bigint {
     let sum = 0n
     for (const [path, { data, stat }] of this.nodes) {
@@ -89,7 +89,7 @@ function statOf(zxid: bigint, time: bigint, ephemeralOwner: bigint): StatPersist
   return { ...zxids, ...times, version: 0, cversion: 0, aversion: 0, ephemeralOwner }
 }
 
-/** Compares everything a tree can be asked. */
+/** Compares all that can be read from a tree. */
 function expectSame(tree: Tree, model: Model): void {
   expect(tree.size).toBe(model.nodes.size)
   expect(tree.dataBytes).toBe(model.dataBytes)
@@ -175,7 +175,7 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
   },
 )
 
-/** Plays a step on both; what makes no sense is left out. */
+/** Plays a step on both; leaves out steps that are impossible. */
 function play(step: Step, zxid: bigint, tree: Tree, model: Model): void {
   const time = 1000n + zxid
   const paths = [...model.nodes.keys()]
@@ -185,7 +185,7 @@ function play(step: Step, zxid: bigint, tree: Tree, model: Model): void {
   if (step.do === 'create') {
     const child = pathFrom(path, step.name)
     if (model.nodes.has(child) || node.stat.ephemeralOwner > 0n) return
-    // Whoever has prepared it knows the checksum.
+    // A prepared transaction comes with its checksum.
     const isPrepared = zxid % 2n === 0n
     const contentChecksum = isPrepared ? crc32(step.data ?? '', crc32(child)) | 0 : undefined
     const { data: written, owner } = step
@@ -226,7 +226,7 @@ function copyOf(tree: Tree): Tree {
   return copy
 }
 
-test('a tree is what a plain map of nodes would be, after any history', () => {
+test('after any history a tree equals a plain map of nodes', () => {
   fc.assert(
     fc.property(fc.array(anyStep, { maxLength: 60 }), fc.integer(), (steps, hashSeed) => {
       const tree = new Tree({ hashSeed })
@@ -238,7 +238,7 @@ test('a tree is what a plain map of nodes would be, after any history', () => {
   )
 })
 
-test('a tree goes on from a snapshot as if nothing had happened', () => {
+test('a tree loaded from a snapshot continues like the original', () => {
   const history = fc.array(anyStep, { maxLength: 40 })
   fc.assert(
     fc.property(history, history, (before, after) => {
@@ -288,7 +288,7 @@ test('only the exact path finds a node', () => {
   }
 })
 
-test('two hundred thousand nodes are found, before and after most of them are gone', () => {
+test('two hundred thousand nodes are found, before and after most are deleted', () => {
   const tree = new Tree({ hashSeed: 12345, digests: false })
   const root = tree.find('/')
   const count = 200_000
@@ -320,7 +320,7 @@ test('two hundred thousand nodes are found, before and after most of them are go
   expect(misplaced()).toBe(0)
 })
 
-test('paths that hash alike are told apart', () => {
+test('paths with the same hash are distinguished', () => {
   const scanner = new PathScanner(0)
   const byHash = new Map<number, string>()
   const alike: [string, string][] = []
@@ -344,7 +344,7 @@ test('paths that hash alike are told apart', () => {
   }
 })
 
-test('a tree that was told of a large snapshot finds its nodes just the same', () => {
+test('a tree prepared for a large snapshot finds its nodes', () => {
   for (const snapshotBytes of [0, 1000, 100_000_000]) {
     const tree = new Tree({ hashSeed: 3 })
     tree.expect(snapshotBytes)
@@ -369,7 +369,7 @@ test('marks of containers and TTL nodes never leave the server', () => {
   expect(tree.ephemeralCount).toBe(1)
 })
 
-test('without extended types, what looks like a TTL is a session', () => {
+test('without extended types, an owner that looks like a TTL is a session', () => {
   const tree = new Tree({ extendedTypes: false })
   const owner = ttlOwner(99n)
   const id = tree.insert('/x', tree.find('/'), { ...made, owner })
@@ -383,7 +383,7 @@ test('owners of containers and TTL nodes are stored as Apache stores them', () =
   expect(BigInt.asUintN(64, ttlOwner(99n))).toBe(0xff00000000000063n)
 })
 
-test('an emptied container and an expired TTL node can be reclaimed, and nothing else', () => {
+test('an emptied container and an expired TTL node can be reclaimed, and no other node', () => {
   const tree = new Tree()
   const root = tree.find('/')
   const used = tree.insert('/used', root, { ...made, owner: containerOwner })
@@ -402,7 +402,7 @@ test('an emptied container and an expired TTL node can be reclaimed, and nothing
   expect(reclaimable(9_000_000n, 0n)).toEqual(['/ttl', '/used'])
 })
 
-test('counters and pzxid of a parent never go back', () => {
+test('counters and pzxid of a parent never decrease', () => {
   const tree = new Tree()
   const root = tree.find('/')
   tree.raiseChildren(root, '/child', 5, 50n)
@@ -426,7 +426,7 @@ function stored(path: string, content: Uint8Array | null = null): Uint8Array {
   return writer.written()
 }
 
-test('a stored node cut short leaves the tree as it was', () => {
+test('a truncated stored node leaves the tree unchanged', () => {
   const bytes = stored('/a', Buffer.from('hello'))
   for (let end = 0; end < bytes.length; end++) {
     const tree = new Tree()
@@ -457,7 +457,7 @@ test.each(['fffffffe', '80000000', '7fffffff'])(
 
 // --- walking while the tree changes --------------------------------------------------------------
 
-test('a walk meets every lasting node once, after its parent, and no path twice', () => {
+test('a walk visits every lasting node once, after its parent, and no path twice', () => {
   const history = fc.array(anyStep, { minLength: 10, maxLength: 60 })
   const slices = fc.array(fc.array(anyStep, { maxLength: 6 }), { minLength: 1, maxLength: 15 })
   fc.assert(
@@ -498,7 +498,7 @@ test('a walk meets every lasting node once, after its parent, and no path twice'
   )
 })
 
-test('a node that is deleted and made anew during a walk does not stand in it twice', () => {
+test('a node that is deleted and created again during a walk is not visited twice', () => {
   const tree = new Tree()
   const root = tree.find('/')
   for (const name of ['a', 'b', 'c']) tree.insert(`/${name}`, root, made)

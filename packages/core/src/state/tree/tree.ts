@@ -26,10 +26,10 @@ import { TreeView, type TreeOptions } from './tree-view.ts'
 export { noNode, type NodeId }
 
 const slash = 0x2f
-/** About what a small znode takes in a snapshot. */
+/** The approximate size of a small znode in a snapshot. */
 const snapshotBytesPerNode = 200
 
-/** What a new znode is made of. */
+/** The content of a new znode. */
 export interface NewNode {
   readonly data: Uint8Array | null
   readonly aclId: number
@@ -37,11 +37,11 @@ export interface NewNode {
   readonly owner: bigint
   readonly zxid: bigint
   readonly time: bigint
-  /** Of path and data, where it is known. */
+  /** The checksum of path and data, if it is known. */
   readonly contentChecksum?: number | undefined
 }
 
-/** The bookkeeping of new data. */
+/** The stat fields that change with the data. */
 export interface DataChange {
   readonly zxid: bigint
   readonly time: bigint
@@ -50,10 +50,11 @@ export interface DataChange {
 }
 
 /**
- * The znodes: what every replica holds equally, changed only by applying transactions.
+ * The znodes: the part of the state that all replicas share. Only applying a transaction changes
+ * it.
  *
- * `TreeView` is the part that reads. This class changes the znodes and keeps the totals, the index,
- * the owners and the digest in step; `NodeStore` is the memory of both.
+ * `TreeView` is the part that reads. This class changes the znodes and updates the totals, the
+ * index, the owners and the digest with them. `NodeStore` is the memory of both.
  */
 export class Tree extends TreeView {
   private readonly cursors = new Set<TreeCursor>()
@@ -73,7 +74,7 @@ export class Tree extends TreeView {
 
   // --- by apply --------------------------------------------------------------------------------
 
-  /** Adds a child; the path must not exist. The parent's stat stays as it is. */
+  /** Adds a child; the path must not exist. Does not change the stat of the parent. */
   insert(path: string, parent: NodeId, made: NewNode, request?: RequestBytes): NodeId {
     const scanned = request === undefined ? this.scan(path) : request.path
     const { start, slashAt, end, hash } = scanned
@@ -98,9 +99,9 @@ export class Tree extends TreeView {
     return id
   }
 
-  /** Removes a znode without children. The parent's stat stays as it is. */
+  /** Removes a znode without children. Does not change the stat of the parent. */
   remove(id: NodeId): void {
-    assert(id !== root && this.childCount(id) === 0, 'only a leaf is removed')
+    assert(id !== root && this.childCount(id) === 0, 'only leaves are removed')
     for (const cursor of this.cursors) cursor.nodeRemoved(id)
     this.digest.subtract(this.nodeDigest(id))
     this.owners.remove(id, this.owner(id))
@@ -119,7 +120,7 @@ export class Tree extends TreeView {
     this.replaceData(id, path, data, change.contentChecksum)
   }
 
-  /** Data alone: what no transaction wrote, such as quota counters. */
+  /** Sets data that no transaction wrote, such as quota counters. */
   setLocalData(id: NodeId, path: string, data: Uint8Array | null): void {
     this.replaceData(id, path, data)
   }
@@ -144,8 +145,8 @@ export class Tree extends TreeView {
   }
 
   /**
-   * Raises a parent's counter and pzxid; neither ever goes back, so replay is harmless. The path
-   * is that of a child.
+   * Raises a parent's counter and pzxid. Neither ever decreases, so replay does no harm.
+   * `childPath` is the path of a child.
    */
   raiseChildren(id: NodeId, childPath: string, createCount: number, zxid: bigint): void {
     const record = this.nodes.view(id)
@@ -157,7 +158,7 @@ export class Tree extends TreeView {
     else this.setDigest(id, digest)
   }
 
-  /** The path is that of a child. */
+  /** `childPath` is the path of a child. */
   raisePzxid(id: NodeId, childPath: string, zxid: bigint): void {
     const record = this.nodes.view(id)
     const at = recordAt(id)
@@ -166,7 +167,7 @@ export class Tree extends TreeView {
     if (isParentDigested(childPath)) this.computeDigest(id)
   }
 
-  /** The version of an ACL that no transaction set. */
+  /** Sets the version of an ACL that no transaction set. */
   setInitialAversion(id: NodeId, aversion: number): void {
     this.nodes.setInt(id, field.aversion, aversion)
   }
@@ -222,34 +223,37 @@ export class Tree extends TreeView {
 
   // --- snapshots -------------------------------------------------------------------------------
 
-  /** Walks all znodes there are now, parents first, while the tree goes on changing. */
+  /** Walks all znodes that exist now, parents first, while the tree keeps changing. */
   cursor(): TreeCursor {
     const cursor = new TreeCursor(this, () => this.cursors.delete(cursor))
     this.cursors.add(cursor)
     return cursor
   }
 
-  /** Snapshots under way must hold this znode: it goes with its session, and no transaction names it. */
+  /**
+   * Keeps this znode for snapshots in progress: it is deleted with its session, and no transaction
+   * names it.
+   */
   keepForSnapshots(id: NodeId): void {
     for (const cursor of this.cursors) cursor.keep(id, this.nodes.parent(id))
   }
 
-  /** @internal Path, data, ACL and stat as a snapshot holds them. */
+  /** @internal Writes path, data, ACL and stat in the format of snapshots. */
   writeNode(id: NodeId, writer: Writer, above: PathAbove): void {
     writeSnapshotPath(this.nodes, id, writer, above)
     this.writeData(id, writer)
     writeSnapshotStat(this.nodes, id, writer)
   }
 
-  /** Makes the index large enough for the nodes of a snapshot of this size. */
+  /** Makes the index large enough for a snapshot of this size. */
   expect(snapshotBytes: number): void {
     this.index.reserve(Math.floor(snapshotBytes / snapshotBytesPerNode))
   }
 
   /**
-   * Reads a znode of a snapshot; false at the terminator. Before the first one the tree must hold
-   * nothing but its root. The reader must hold the znode whole, or a MalformedError leaves the tree
-   * as it was.
+   * Reads a znode of a snapshot; false at the terminator. At the first call the tree must contain
+   * only its root. The reader must hold the whole znode; otherwise this throws a MalformedError and
+   * leaves the tree unchanged.
    */
   loadNode(reader: Reader, useAcl: (aclId: number) => void): boolean {
     const { loaded, nodes } = this
@@ -259,7 +263,7 @@ export class Tree extends TreeView {
     const id = pathLength === 0 ? root : this.loadLink(reader, pathStart, pathEnd)
     const record = nodes.view(id)
     const at = recordAt(id)
-    // Data first: the stat of the record says how much is to be freed.
+    // The data comes first: the stat of the record says how much memory to free.
     if (dataLength === -1) nodes.storeData(id, null)
     else nodes.storeDataOf(id, view, dataStart, dataLength)
     loaded.copyStat(view, record, at)
@@ -276,7 +280,7 @@ export class Tree extends TreeView {
     while (nameStart > start && bytes[nameStart - 1] !== slash) nameStart--
     const parentEnd = nameStart - 1
     if (parentEnd < start) throw new MalformedError('a path without / in a snapshot')
-    // Siblings are neighbors in a snapshot, so the parent is nearly always the last one.
+    // Siblings are neighbors in a snapshot, so the parent is nearly always the previous one.
     const cached = this.lastLoadedParent
     const parent =
       cached !== noNode && cached !== root && this.nodes.isAt(cached, bytes, start, parentEnd)
@@ -287,22 +291,22 @@ export class Tree extends TreeView {
     }
     this.lastLoadedParent = parent
     const hash = hashBytes(this.nodes.int(parent, field.hash), bytes, parentEnd, end)
-    // This does not check whether the path exists already, which would take a third of the time to
-    // load a large tree: the writer of a snapshot meets each node once, below its parent.
+    // This does not check whether the path already exists, which would take a third of the time to
+    // load a large tree. The writer of a snapshot visits each node once, after its parent.
     this.count++
     return this.attach(parent, view, nameStart, end, hash)
   }
 }
 
-/** The id of "anyone may do anything", which stands in no table. */
+/** The id of `world:anyone` with all permissions, which is not in the table. */
 export const openAclId = -1
 
 const reservedPrefix = '/zookeeper/'
 const reservedBytes = encodeText(reservedPrefix)
 
 /**
- * Whether a node is part of the digest of its tree: what is below /zookeeper, each server keeps
- * for itself.
+ * Whether a node counts toward the digest of the tree. The nodes below /zookeeper do not, because
+ * each server keeps its own.
  */
 export function isDigested(path: string): boolean {
   return path.charCodeAt(1) !== reservedBytes[1] || !path.startsWith(reservedPrefix)

@@ -12,7 +12,7 @@ function above(start: string): string[] {
   return paths
 }
 
-test('the paths found are those that are the path or above it', () => {
+test('finds the path itself and its ancestors', () => {
   const step = fc.tuple(fc.boolean(), path)
   fc.assert(
     fc.property(fc.array(step), path, fc.integer(), (steps, sought, seed) => {
@@ -32,7 +32,7 @@ test('the paths found are those that are the path or above it', () => {
   )
 })
 
-test('paths with the same hash are told apart', () => {
+test('paths with the same hash are distinguished', () => {
   const index = new PrefixIndex()
   const paths = Array.from({ length: 200_000 }, (_, i) => `/${i.toString(36)}`)
   for (const each of paths) index.add(each)

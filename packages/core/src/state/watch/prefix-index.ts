@@ -7,13 +7,13 @@ interface Entry {
 const slash = 47
 
 /**
- * Paths, found as the path itself and the paths above another one. One pass over the characters
- * finds them all: to look each path above up by itself would take the square of the length, and
- * a path can have thousands of levels.
+ * A set of paths that finds a given path and its ancestors. It finds them in one pass over the
+ * characters. Looking up each ancestor separately would take time quadratic in the length, and a
+ * path can have thousands of levels.
  */
 export class PrefixIndex {
   private readonly byHash = new Map<number, Entry[]>()
-  /** Clients choose the paths: they must not be able to choose what collides. */
+  /** Clients choose the paths, so a random seed keeps them from choosing hashes that collide. */
   private readonly seed: number
 
   constructor(seed = 0x9e3779b1) {
@@ -41,7 +41,7 @@ export class PrefixIndex {
     if (entries.length === 0) this.byHash.delete(hash)
   }
 
-  /** Those that are the path or above it, from the root down. */
+  /** The members of the set that are the path or its ancestors, from the root down. */
   *prefixesOf(path: string): IterableIterator<string> {
     const root = this.byHash.get(step(this.seed, slash))
     if (root !== undefined) for (const entry of root) if (entry.path === '/') yield entry.path
@@ -67,7 +67,10 @@ export class PrefixIndex {
   }
 }
 
-/** Two whole texts are compared a word at a time, which `startsWith` is not. */
+/**
+ * Compares two whole strings where possible: that goes a word at a time, which `startsWith` does
+ * not.
+ */
 function isPrefix(prefix: string, path: string, length: number): boolean {
   return prefix.length === length && path.slice(0, length) === prefix
 }

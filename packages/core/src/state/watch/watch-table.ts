@@ -1,11 +1,11 @@
 import { PrefixIndex } from './prefix-index.ts'
 
-/** Kinds of watches on one path by one watcher; they add up. */
+/** The kinds of watches that one watcher can have on a path; a bit mask. */
 export const watchModes = { standard: 1, persistent: 2, recursive: 4 } as const
 const { standard, recursive } = watchModes
 export const anyMode = 7
 
-/** Most paths have one watcher: a map is made only for the second. */
+/** Most paths have one watcher; a map is created only for the second. */
 interface Single<W> {
   readonly watcher: W
   modes: number
@@ -14,17 +14,20 @@ type Entry<W> = Single<W> | Map<W, number>
 
 const noPaths: ReadonlySet<string> = new Set()
 
-/** A connection can have so many watches that to forget them all takes longer than others may wait. */
+/**
+ * A connection can have so many watches that removing them all at once would block others for too
+ * long.
+ */
 const droppedAtOnceMax = 10_000
 
-/** What a watch counts for: one, and one more for each so many characters of its path. */
+/** The weight of a watch: one, plus one for each 256 characters of its path. */
 export const watchWeight = (path: string): number => 1 + (path.length >> 8)
 
-/** Who watches which path, both ways round. */
+/** The watches on paths, indexed by path and by watcher. */
 export class WatchTable<W extends { watchWeight: number }> {
-  /** The weight of all watches. */
+  /** The total weight of all watches. */
   weight = 0
-  /** Watches, one for each pair of path and watcher. */
+  /** The number of watches: pairs of path and watcher. */
   size = 0
   private readonly byPath = new Map<string, Entry<W>>()
   private readonly byWatcher = new Map<W, Set<string>>()
@@ -40,7 +43,10 @@ export class WatchTable<W extends { watchWeight: number }> {
     return this.byPath.size
   }
 
-  /** Who ever watched and is still connected: ZooKeeper counts those whose watches fired too. */
+  /**
+   * The number of connected watchers that ever had a watch. ZooKeeper counts those whose watches
+   * fired too.
+   */
   get watcherCount(): number {
     return this.byWatcher.size
   }
@@ -65,7 +71,7 @@ export class WatchTable<W extends { watchWeight: number }> {
     return entry.watcher === watcher ? entry.modes : 0
   }
 
-  /** Takes modes away; says whether there was one of them. */
+  /** Removes modes; returns whether one of them was set. */
   remove(path: string, watcher: W, modes: number): boolean {
     const before = this.modes(path, watcher)
     if ((before & modes) === 0) return false
@@ -73,7 +79,7 @@ export class WatchTable<W extends { watchWeight: number }> {
     return true
   }
 
-  /** Forgets a watcher; of many watches at first a part only, and the others with `dropMore`. */
+  /** Removes all watches of a watcher. If it has many, `dropMore` removes the rest later. */
   dropWatcher(watcher: W): void {
     const paths = this.byWatcher.get(watcher)
     if (paths === undefined) return
@@ -82,7 +88,7 @@ export class WatchTable<W extends { watchWeight: number }> {
     this.dropMore()
   }
 
-  /** Goes on forgetting watchers that are gone, for a little while. */
+  /** Removes some more watches of disconnected watchers. */
   dropMore(): void {
     let left = droppedAtOnceMax
     for (let next = this.dropping[0]; next !== undefined; next = this.dropping[0]) {
@@ -94,7 +100,7 @@ export class WatchTable<W extends { watchWeight: number }> {
     }
   }
 
-  /** Calls `visit` for each watcher of exactly this path; one-shot watches are used up. */
+  /** Calls `visit` for each watcher of exactly this path, and removes one-shot watches. */
   fire(path: string, visit: (watcher: W) => void): void {
     const entry = this.byPath.get(path)
     if (entry === undefined) return
@@ -110,7 +116,7 @@ export class WatchTable<W extends { watchWeight: number }> {
     }
   }
 
-  /** Calls `visit` for each watcher that watches this path, or one above, with all that is below. */
+  /** Calls `visit` for each watcher with a recursive watch on this path or an ancestor. */
   fireRecursive(path: string, visit: (watcher: W) => void): void {
     for (const watched of this.recursivePaths.prefixesOf(path)) this.tellAll(watched, visit)
   }
@@ -131,7 +137,7 @@ export class WatchTable<W extends { watchWeight: number }> {
     }
   }
 
-  /** What somebody watches. */
+  /** The paths that a watcher watches. */
   watchedBy(watcher: W): ReadonlySet<string> {
     return this.byWatcher.get(watcher) ?? noPaths
   }

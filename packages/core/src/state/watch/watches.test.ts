@@ -49,12 +49,12 @@ beforeEach(() => {
   ann = new TestWatcher()
 })
 
-/** What one connection was told since last asked, without zxids. */
+/** The events that a connection received since the last call, without zxids. */
 function told(watcher: TestWatcher): [type: number, path: string][] {
   return watcher.told.splice(0).map(([type, path]) => [type, path])
 }
 
-test('a notification is the frame that clients know', () => {
+test('a notification is the frame that clients expect', () => {
   const frames: Uint8Array[] = []
   const watcher: Watcher = {
     identities: [],
@@ -77,7 +77,7 @@ test('a one-shot watch fires once', () => {
   expect(watches.count).toBe(0)
 })
 
-test('a create is told to those who watch the path, then to those who watch its parent', () => {
+test('a create notifies the watchers of the path, then those of its parent', () => {
   watches.data.add('/a/b', ann, standard)
   watches.children.add('/a', ann, standard)
   watches.created('/a/b', 7n, open, open)
@@ -93,7 +93,7 @@ test('the parent of a top-level node is the root', () => {
   expect(told(ann)).toEqual([[nodeChildrenChanged, '/']])
 })
 
-test('a delete is told once, however many watches the connection has on the node', () => {
+test('a delete notifies a connection once, however many watches it has on the node', () => {
   watches.data.add('/a/b', ann, standard)
   watches.children.add('/a/b', ann, standard)
   watches.children.add('/a', ann, standard)
@@ -108,7 +108,7 @@ test('a delete is told once, however many watches the connection has on the node
   expect(watches.count).toBe(0)
 })
 
-test('a child watch says nothing of data, nor of grandchildren', () => {
+test('a child watch does not fire for data or grandchildren', () => {
   watches.children.add('/a', ann, standard)
   watches.dataChanged('/a', 1n, open)
   watches.dataChanged('/a/b', 1n, open)
@@ -116,7 +116,7 @@ test('a child watch says nothing of data, nor of grandchildren', () => {
   expect(told(ann)).toEqual([])
 })
 
-test('a persistent watch tells of all four kinds of events, again and again', () => {
+test('a persistent watch fires for all four kinds of events, again and again', () => {
   watches.data.add('/a', ann, persistent)
   watches.children.add('/a', ann, persistent)
   for (let round = 0; round < 2; round++) {
@@ -135,7 +135,7 @@ test('a persistent watch tells of all four kinds of events, again and again', ()
   }
 })
 
-test('a recursive watch tells of everything below, but never of lists of children', () => {
+test('a recursive watch fires for everything below, but never for lists of children', () => {
   watches.data.add('/a', ann, recursive)
   watches.created('/a', 1n, open, open)
   watches.created('/a/b', 2n, open, open)
@@ -152,7 +152,7 @@ test('a recursive watch tells of everything below, but never of lists of childre
   ])
 })
 
-test('a recursive watch on the root hears of every node', () => {
+test('a recursive watch on the root fires for every node', () => {
   watches.data.add('/', ann, recursive)
   watches.dataChanged('/', 1n, open)
   watches.created('/x/y/z', 2n, open, open)
@@ -183,7 +183,7 @@ test('modes on one path coexist, and only the one-shot mode is used up', () => {
   expect(told(ann)).toHaveLength(2)
 })
 
-test('who may not read the node is not told, and a one-shot watch is used up all the same', () => {
+test('a client that may not read the node gets no event, and its one-shot watch is used up', () => {
   const bob = new TestWatcher([{ scheme: 'digest', id: 'bob:h' }])
   for (const watcher of [ann, bob]) {
     watches.data.add('/a', watcher, standard)
@@ -198,7 +198,7 @@ test('who may not read the node is not told, and a one-shot watch is used up all
   expect(watches.count).toBe(0)
 })
 
-test('the parent decides who is told that its children changed', () => {
+test('the ACL of the parent decides who gets an event about its children', () => {
   watches.data.add('/a/b', ann, standard)
   watches.children.add('/a', ann, standard)
   watches.created('/a/b', 1n, open, bobOnly)
@@ -206,7 +206,7 @@ test('the parent decides who is told that its children changed', () => {
   expect(watches.count).toBe(0)
 })
 
-test('watches vanish with their connection', () => {
+test('watches end with their connection', () => {
   const other = new TestWatcher()
   for (const watcher of [ann, other]) {
     watches.data.add('/a', watcher, persistent)
@@ -224,7 +224,7 @@ test('watches vanish with their connection', () => {
   expect(watches.data.hasRecursive).toBe(false)
 })
 
-test('an event that was missed carries no zxid and reaches one connection alone', () => {
+test('a missed event carries no zxid and reaches one connection only', () => {
   const other = new TestWatcher()
   watches.data.add('/a', other, persistent)
   watches.catchUp(ann, nodeDeleted, '/a')
@@ -237,7 +237,7 @@ test('an event that was missed carries no zxid and reaches one connection alone'
   expect(other.told).toEqual([[nodeDataChanged, '/a', 5n]])
 })
 
-test('everybody who watches is told the same bytes, and all are counted', () => {
+test('all watchers get the same bytes, and all are counted', () => {
   const many = Array.from({ length: 50 }, () => new TestWatcher())
   for (const watcher of many) watches.data.add('/a', watcher, standard)
   watches.dataChanged('/a', 9n, open)
@@ -262,7 +262,7 @@ class ModelWatches {
     if (!this.list.some(same)) this.list.push(watch)
   }
 
-  /** Who is told of an event; `already` are those told of it before. */
+  /** The watchers that an event notifies; `already` are those that it notified before. */
   fire(table: 'data' | 'child', path: string, already: ReadonlySet<number>): Set<number> {
     const ancestors = [path]
     for (let at = path; at !== '/';) ancestors.push((at = parentOf(at)))
@@ -279,7 +279,7 @@ class ModelWatches {
   }
 }
 
-test('any mix of watches and changes is told as the rules say', () => {
+test('any mix of watches and changes gives the events that the rules require', () => {
   const paths = ['/', '/a', '/a/b', '/a/b/c', '/d']
   const path = fc.constantFrom(...paths)
   const who = fc.integer({ min: 0, max: 2 })
@@ -344,7 +344,7 @@ test('any mix of watches and changes is told as the rules say', () => {
   )
 })
 
-test('who watches what can be listed both ways', () => {
+test('watches can be listed by path and by watcher', () => {
   const other = new TestWatcher()
   watches.data.add('/a', ann, standard)
   watches.data.add('/a', other, standard)

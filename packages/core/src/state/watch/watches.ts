@@ -16,32 +16,35 @@ import { watchModes, WatchTable } from './watch-table.ts'
 /** A connection, as far as watches are concerned. */
 export interface Watcher {
   readonly identities: readonly Id[]
-  /** The last firing that reached it: one event is told once, however many watches match. */
+  /**
+   * The last firing that reached it: a client gets one notification per event, however many of its
+   * watches match.
+   */
   lastFiring: number
   /** The weight of its watches: see `watchWeight`. */
   watchWeight: number
-  /** Takes a whole frame, which is shared with others and must be copied. */
+  /** Delivers a whole frame. Several watchers share the frame, so it must be copied. */
   deliver(frame: Uint8Array): void
 }
 
-/** How many watches there may be, as weights: a long path counts as several. */
+/** The allowed number of watches, as weights: a long path counts several times. */
 export interface WatchLimits {
   readonly perWatcher: number
   readonly total: number
 }
 
-/** Who is told what, when. Watches belong to connections: they vanish with them. */
+/** Delivers notifications of changes. Watches belong to connections and end with them. */
 export class Watches {
-  /** Watches on existence and data; recursive ones stand here only. */
+  /** Watches on existence and data; also holds all recursive watches. */
   readonly data: WatchTable<Watcher>
   readonly children: WatchTable<Watcher>
   limits: WatchLimits = { perWatcher: Infinity, total: Infinity }
-  /** How many notifications went out, and their bytes. */
+  /** The number of notifications delivered, and their bytes. */
   delivered = 0
   deliveredBytes = 0
-  /** How often a change met a watch, whether or not it was told: the work that watches make. */
+  /** The number of times a change matched a watch, delivered or not: a measure of the work. */
   met = 0
-  /** How many were told of one change, by the type of event. */
+  /** The number of notifications for one change, by type of event. */
   readonly toldPerChange = {
     [eventTypes.nodeCreated]: new Summary(),
     [eventTypes.nodeDeleted]: new Summary(),
@@ -63,22 +66,22 @@ export class Watches {
     return this.data.size + this.children.size
   }
 
-  /** How many watches somebody has. */
+  /** The number of watches of a connection. */
   countOf(watcher: Watcher): number {
     return this.data.watchedBy(watcher).size + this.children.watchedBy(watcher).size
   }
 
-  /** There are as many watches as this server can hold. */
+  /** Whether the server has reached its limit of watches. */
   get isFull(): boolean {
     return this.data.weight + this.children.weight >= this.limits.total
   }
 
-  /** Whether this watcher may watch something more. */
+  /** Whether this connection may add a watch. */
   hasRoom(watcher: Watcher): boolean {
     return watcher.watchWeight < this.limits.perWatcher && !this.isFull
   }
 
-  /** Leaves a one-shot watch in one of the tables; false where there are too many. */
+  /** Adds a one-shot watch to one of the tables; false if the limit is reached. */
   add(table: WatchTable<Watcher>, path: string, watcher: Watcher): boolean {
     if (!this.hasRoom(watcher)) return false
     table.add(path, watcher, watchModes.standard)
@@ -96,7 +99,8 @@ export class Watches {
   deleted(path: string, zxid: bigint, acl: AclEntry, parentAcl: AclEntry): void {
     this.begin()
     if (!this.data.isEmpty) this.tell(this.data, path, eventTypes.nodeDeleted, zxid, acl)
-    // The same firing: who was told by a data watch is not told again by a child watch.
+    // This is the same firing: a client that got the event by a data watch does not get it again by
+    // a child watch.
     if (!this.children.isEmpty) this.tell(this.children, path, eventTypes.nodeDeleted, zxid, acl)
     this.childrenChanged(path, zxid, parentAcl)
   }
@@ -118,13 +122,13 @@ export class Watches {
     this.children.dropWatcher(watcher)
   }
 
-  /** Time passed: goes on forgetting watchers that are gone. */
+  /** Called on each tick: removes more watches of closed connections. */
   tick(): void {
     this.data.dropMore()
     this.children.dropMore()
   }
 
-  /** An event for one watcher alone: what it missed while it was away. Carries no zxid. */
+  /** Delivers an event that one watcher missed while it was disconnected. It carries no zxid. */
   catchUp(watcher: Watcher, type: EventType, path: string): void {
     this.frame = undefined
     this.deliver(watcher, this.encode(type, path, -1n))
@@ -147,7 +151,8 @@ export class Watches {
       this.met++
       if (watcher.lastFiring === firing) return
       watcher.lastFiring = firing
-      // Who may not read the node is not told of it; a one-shot watch is used up all the same.
+      // A client that may not read the node gets no notification; its one-shot watch is used up
+      // nevertheless.
       if (!allows(this.rules, acl, permissions.read, watcher.identities)) return
       this.deliver(watcher, this.encode(type, path, zxid))
     }
@@ -163,7 +168,7 @@ export class Watches {
     this.deliveredBytes += frame.length
   }
 
-  /** The notification is encoded once, whoever gets it. */
+  /** Encodes the notification once for all receivers. */
   private encode(type: EventType, path: string, zxid: bigint): Uint8Array {
     if (this.frame !== undefined) return this.frame
     const { writer } = this

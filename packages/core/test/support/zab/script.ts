@@ -298,6 +298,8 @@ function describeEvent(event: ZabEvent, { id, config }: TestServer): string | un
       return `drops ${event.sid}: ${event.reason}`
     case 'learnerRefused':
       return `refuses to lead: ${event.reason}`
+    case 'crowded':
+      return `closes a connection of its ${event.port} port`
     case 'appointed':
       return `is to have ${event.leader} for its leader`
     case 'changeProposed':

@@ -4,7 +4,7 @@ import { hex } from '../java-text.ts'
 import { Members, type Json } from '../json.ts'
 import type { Answer } from './command.ts'
 
-/** `leader`: who leads. */
+/** `leader`: the current leader. */
 export function leader(view: ServerView): Answer {
   const ensemble = servingEnsemble(view)
   if (ensemble === undefined) return { error: 'server is not initialized' }

@@ -103,7 +103,7 @@ function tlsGauges({ handshakes, tlsContexts, sockets }: ServerView): Value[] {
   ]
 }
 
-/** Metrics of one name stand together, with a value for each use of TLS. */
+/** Metrics of one name must be adjacent, with a value for each use of TLS. */
 function certificateMetrics(contexts: ServerView['tlsContexts']): Value[] {
   const ofEach = (make: (context: TlsContext) => Value): Value[] =>
     contexts.map((context) => ({ ...make(context), key: context.use }))

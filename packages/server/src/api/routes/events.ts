@@ -22,9 +22,19 @@ export const events: readonly Route[] = [
     summary: 'The last hour of this server',
     role: 'metadata',
     isAlwaysAnswered: true,
+    parameters: {
+      after: {
+        kind: 'integer',
+        description: 'Only samples after this time, in milliseconds since 1970',
+        maximum: Number.MAX_SAFE_INTEGER,
+      },
+    },
     answer: samplesSchema,
-    handle: ({ metrics }) =>
-      Promise.resolve({ everyMs: metrics.everyMs, samples: [...metrics.all] }),
+    handle({ metrics, query }) {
+      const after = query.integer('after') ?? 0
+      const samples = metrics.all.filter(({ time }) => time > after)
+      return Promise.resolve({ everyMs: metrics.everyMs, samples })
+    },
   },
   {
     method: 'GET',

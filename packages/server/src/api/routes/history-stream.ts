@@ -52,7 +52,7 @@ async function follow(call: Call): Promise<unknown> {
 }
 
 /**
- * Called before the change is applied: deleted znodes still exist, created ones come with their
+ * Called before the change is applied: a deleted znode still exists, a created one comes with its
  * ACL.
  */
 function isSeen(access: PastAccess, { path, kind, acl }: Change): boolean {

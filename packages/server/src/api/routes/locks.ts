@@ -25,7 +25,9 @@ import { childrenOf, statOf } from '../tree.ts'
 import { VisiblePaths } from '../visible-paths.ts'
 
 const linesMax = 500
-/** Of a line this many are read, those that came first; and of these the first ones are told. */
+/**
+ * The number of contenders of a line that are read, oldest first; the answer lists fewer of them.
+ */
 const readMax = 1000
 const contendersMax = 200
 const searchMsMax = 5_000
@@ -118,7 +120,7 @@ async function list(call: Call): Promise<unknown> {
   }
 }
 
-/** The line below a znode; undefined where nothing contends for anything any more. */
+/** The line below a znode; undefined if it has no contenders any more. */
 async function read(
   client: InternalClient,
   parent: string,
@@ -146,13 +148,13 @@ async function queueItemsBelow(
   }
 }
 
-/** Ephemerals that are no contenders of a known form are members of a group. */
+/** Ephemerals that are not contenders of a known layout are members of a group. */
 function contendersAmong(names: readonly string[]): readonly Candidate[] {
   const contenders = candidatesAmong(names)
   return contenders.length > 0 ? contenders : names.map(groupMember)
 }
 
-/** Those that came first, by the numbers in their names. */
+/** The oldest candidates, by the numbers in their names. */
 function first(candidates: readonly Candidate[]): readonly Candidate[] {
   if (candidates.length <= readMax) return candidates
   if (candidates[0]!.mark.kind === 'queue') return candidates.slice(0, readMax)
@@ -192,7 +194,7 @@ function lineJson({ line, total, hidden }: Found, mayRead: boolean): object {
     path,
     kind,
     total,
-    // Who holds it cannot be said for sure where some may not be read.
+    // If some contenders may not be read, the holder is uncertain.
     hidden,
     contenders: contenders.slice(0, contendersMax).map((each) => ({
       node: each.node,

@@ -101,7 +101,7 @@ async function write(call: Call): Promise<unknown> {
   await checkNesting(client, path)
   for (const each of foldersTo(folder)) await ensure(client, each)
   await client.call('create', { path: place, data, acl: openAcl, flags: 0 })
-  // The server counts once there are limits, and keeps the sums here.
+  // The server counts only if there are limits, and stores the sums here.
   const none = { count: 0, bytes: 0, countHardLimit: -1, byteHardLimit: -1 }
   const stats = { path: joinPath(folder, statsName), data: Buffer.from(formatted(none)) }
   await client
@@ -117,7 +117,7 @@ async function remove(call: Call): Promise<unknown> {
     const path = joinPath(folder, name)
     await client.call('delete', { path, version: -1 }).catch(unlessRefused('noNode'))
   }
-  // Folders above stay where there are quotas below them.
+  // Ancestors remain while there are quotas below them.
   for (let path = folder; path !== root; path = parentOf(path)) {
     try {
       await client.call('delete', { path, version: -1 })
@@ -129,7 +129,7 @@ async function remove(call: Call): Promise<unknown> {
   return read(call)
 }
 
-/** As ZooKeeper writes them: what older releases know comes first. */
+/** In ZooKeeper's format: the fields that older releases know come first. */
 function formatted({ count, bytes, countHardLimit, byteHardLimit }: Limits): string {
   return `count=${count},bytes=${bytes}=;byteHardLimit=${byteHardLimit};countHardLimit=${countHardLimit}`
 }
@@ -171,7 +171,7 @@ async function ensure(client: Call['client'], path: string): Promise<void> {
     .catch(unlessRefused('nodeExists'))
 }
 
-/** Takes one refusal for an answer. */
+/** Returns a value instead of throwing one particular error. */
 function unlessRefused<T = undefined>(
   name: keyof typeof errorCodes,
   instead?: T,

@@ -12,6 +12,21 @@ import { VisiblePaths } from '../visible-paths.ts'
 const pageMax = 1000
 const detailMax = 500
 
+const connectionSchema = object({
+  address: text,
+  port: integer,
+  since: text,
+  lastHeardMsAgo: integer,
+  lastOperation: nullable(text),
+  requests: integer,
+  replies: integer,
+  outstanding: integer,
+  watches: integer,
+  meanLatencyMs: number,
+  maxLatencyMs: number,
+  identities: array(text),
+})
+
 export const sessions: readonly Route[] = [
   {
     method: 'GET',
@@ -32,22 +47,7 @@ export const sessions: readonly Route[] = [
           isLocal: boolean,
           ephemerals: integer,
           isOfApi: boolean,
-          connection: nullable(
-            object({
-              address: text,
-              port: integer,
-              since: text,
-              lastHeardMsAgo: integer,
-              lastOperation: nullable(text),
-              requests: integer,
-              replies: integer,
-              outstanding: integer,
-              watches: integer,
-              meanLatencyMs: number,
-              maxLatencyMs: number,
-              identities: array(text),
-            }),
-          ),
+          connection: nullable(connectionSchema),
         }),
       ),
     }),
@@ -65,6 +65,12 @@ export const sessions: readonly Route[] = [
     answer: object({
       id: text,
       timeoutMs: integer,
+      isLocal: boolean,
+      isOfApi: boolean,
+      connection: {
+        ...nullable(connectionSchema),
+        description: 'Null where it is not connected to this server',
+      },
       ephemerals: array(text, detailMax),
       ephemeralsTotal: integer,
       watches: array(object({ path: text, kinds: text }), detailMax),
@@ -152,8 +158,8 @@ function sessionFrom({ query }: Pick<Call, 'query'>): bigint {
   return BigInt.asIntN(64, BigInt(given))
 }
 
-function detail(call: Call): Promise<unknown> {
-  const { view } = call
+async function detail(call: Call): Promise<unknown> {
+  const { view, clients } = call
   const id = sessionFrom(call)
   const { db, localSessions } = view.peer
   const timeoutMs = db.sessions.get(id) ?? localSessions?.get(id)?.timeoutMs
@@ -183,9 +189,13 @@ function detail(call: Call): Promise<unknown> {
       if (watches.size >= detailMax) break
     }
   }
-  return Promise.resolve({
+  const socket = [...view.sockets].find((each) => each.connection.sessionId === id)
+  return {
     id: hex(id),
     timeoutMs,
+    isLocal: localSessions?.get(id) !== undefined,
+    isOfApi: (await clients.sessionIds).has(id),
+    connection: connectionJson(view, socket),
     ephemerals: paths.filter(isSeen).toSorted(),
     ephemeralsTotal: ephemerals.size,
     watches: [...watches]
@@ -193,7 +203,7 @@ function detail(call: Call): Promise<unknown> {
       .map(([path, kinds]) => ({ path, kinds })),
     watchesTotal: connection === undefined ? 0 : db.watches.countOf(connection),
     hidden,
-  })
+  }
 }
 
 async function end(call: Call): Promise<unknown> {

@@ -1,5 +1,5 @@
 import { property, setting, type AnyKey } from '../key.ts'
-import { address, bool, caseless, choice, list, ms, path, port, text } from '../value-types.ts'
+import { address, bool, caseless, choice, int, list, ms, path, port, text } from '../value-types.ts'
 
 const validPort = { min: 0, max: 65_535, outside: 'error' } as const
 const stores = 'JKS, PEM or PKCS12.'
@@ -137,6 +137,12 @@ export const tls = {
     bool,
     false,
     'Accept TLS and plain clients on the client port.',
+  ),
+  'netty.server.outstandingHandshake.limit': property(
+    int,
+    250,
+    'TLS handshakes with clients in progress at the same time; -1 for any number. Others wait, up to four times as many, and a handshake that takes longer than a second gives way to them.',
+    { departs: '-1 by default in ZooKeeper, which closes connections above it.' },
   ),
   'client.certReload': property(
     bool,

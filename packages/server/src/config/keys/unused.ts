@@ -66,7 +66,6 @@ export const unused = {
   'messageTracker.BufferSize': unusedProperty('Last messages kept.', internal),
   'messageTracker.Enabled': unusedProperty('Keeps the last messages.', internal),
   'netty.advancedFlowControl.enabled': unusedProperty('Flow control.', netty),
-  'netty.server.outstandingHandshake.limit': unusedProperty('TLS handshakes at once.', netty),
   'netty.server.earlyDropSecureConnectionHandshakes': unusedProperty('Drops early.', netty),
   'jvm.pause.monitor': unusedSetting('Watches for pauses of the JVM.', java),
   'jvm.pause.info-threshold.ms': unusedSetting('Pauses reported.', java),

@@ -1,9 +1,10 @@
-/** One attack as a process of its own: NAME PORT SCALE. */
+/** Runs one attack as a separate process. Arguments: NAME TARGET SCALE, with the target as JSON. */
+import type { Target } from './attack.ts'
 import { attacks } from './attacks.ts'
 
-const [name, port, scale] = process.argv.slice(2)
+const [name, target = '{}', scale] = process.argv.slice(2)
 const attack = attacks.find((each) => each.name === name)
 if (attack === undefined) throw new Error(`there is no attack ${name}`)
-process.on('disconnect', () => process.exit(3)) // Nobody is left who wants it.
-await attack.run(Number(port), Number(scale))
+process.on('disconnect', () => process.exit(3)) // The parent has exited.
+await attack.run(JSON.parse(target) as Target, Number(scale))
 process.exit(0)

@@ -1,4 +1,4 @@
-/** A client without manners: it sends frames as fast as they are taken, and need not read. */
+/** A hostile client: it sends frames as fast as the server accepts them, and may stop reading. */
 import { connect, type Socket } from 'node:net'
 import { once } from 'node:events'
 import {
@@ -19,7 +19,7 @@ const frameBytesMax = 512 * 1024 * 1024
 
 export class Attacker {
   sessionId = 0n
-  /** Replies that came, without notifications. */
+  /** The number of replies received, without notifications. */
   replies = 0
   notifications = 0
   lastError = 0
@@ -41,7 +41,7 @@ export class Attacker {
     })
   }
 
-  /** A connection that has said nothing yet. */
+  /** Opens a connection and sends nothing. */
   static async silent(port: number): Promise<Attacker> {
     const attacker = new Attacker(connect({ port, host: loopback }))
     await Promise.race([once(attacker.socket, 'connect'), once(attacker.socket, 'close')]).catch(
@@ -69,7 +69,7 @@ export class Attacker {
     await this.next()
   }
 
-  /** Waits until so many replies have come, or the connection is closed. */
+  /** Waits until this many replies have arrived, or the connection is closed. */
   async until(replies: number): Promise<void> {
     while (this.replies < replies && !this.isClosed) await this.next()
   }
@@ -89,7 +89,9 @@ export class Attacker {
     return new Uint8Array(writer.written())
   }
 
-  /** Sends one request many times; resolves when the system has taken all of it, or never will. */
+  /**
+   * Sends one request many times; resolves when the system has accepted all of it, or never will.
+   */
   async repeat<Name extends OperationName>(
     times: number,
     name: Name,
@@ -115,7 +117,7 @@ export class Attacker {
     return this.isClosed ? -4 : this.lastError
   }
 
-  /** Resolves when there is room for more, or the connection is gone. */
+  /** Resolves when there is room for more, or the connection is closed. */
   async write(bytes: Uint8Array): Promise<void> {
     if (this.isClosed || this.socket.write(bytes)) return
     await new Promise<void>((resolve) => {
@@ -129,7 +131,7 @@ export class Attacker {
     })
   }
 
-  /** Reads nothing any more. */
+  /** Stops reading. */
   deafen(): void {
     this.socket.pause()
   }

@@ -1,24 +1,14 @@
 /**
- * The attacks that a server must stand, each as what a client without manners does. `scale` 1 is
- * the whole of it, `npm test` does a part.
+ * The attacks that a server must withstand. `scale` 1 is the full attack; `npm test` runs a smaller
+ * one.
  */
 import { setTimeout as delay } from 'node:timers/promises'
-import type { LimitName } from '@zabra/core'
 import { addWatchModes, type Acl } from '@zabra/protocol'
+import { many, type Attack, type Target } from './attack.ts'
 import { Attacker } from './attacker.ts'
-
-export interface Attack {
-  readonly name: string
-  /** Lines of the server's configuration. */
-  readonly cfg?: string
-  /** What the attacker runs into. */
-  readonly limits?: readonly LimitName[]
-  /** `npm test` does a part of it. */
-  readonly isInTests?: boolean
-  /** What must be there before it begins; it is not measured. */
-  prepare?(port: number, scale: number): Promise<void>
-  run(port: number, scale: number): Promise<void>
-}
+import { onHttp } from './on-http.ts'
+import { onServers } from './on-servers.ts'
+import { onTls } from './on-tls.ts'
 
 const openAcl: Acl[] = [{ perms: 31, id: { scheme: 'world', id: 'anyone' } }]
 const megabyte = Buffer.alloc(1_000_000, 'x')
@@ -29,9 +19,10 @@ const node = (path: string, data: Uint8Array | null = null, flags = 0) => ({
   acl: openAcl,
   flags,
 })
-const many = <T>(count: number, make: (i: number) => T): T[] =>
-  Array.from({ length: Math.max(1, Math.round(count)) }, (_, i) => make(i))
-/** How long a client that does not read stays, to see what is kept for it. */
+/**
+ * How long a client that does not read stays connected, so that the server's buffers can be
+ * measured.
+ */
 const staysMs = 1500
 
 async function withClients(
@@ -51,20 +42,20 @@ async function withClients(
 const withClient = (port: number, work: (client: Attacker) => Promise<void>): Promise<void> =>
   withClients(port, 1, work)
 
-async function createLarge(port: number): Promise<void> {
+async function createLarge({ port }: Target): Promise<void> {
   await withClient(
     port,
     async (client) => void (await client.call('create', node('/large', megabyte))),
   )
 }
 
-export const attacks: readonly Attack[] = [
+const onClients: readonly Attack[] = [
   {
     name: 'multiRead of 5,000 reads of 1 MB',
     isInTests: true,
     limits: ['multi_read_bytes'],
     prepare: createLarge,
-    run: (port, scale) =>
+    run: ({ port }, scale) =>
       withClient(port, async (client) => {
         const reads = many(5000, () => ({
           type: 4 as const,
@@ -78,7 +69,7 @@ export const attacks: readonly Attack[] = [
     isInTests: true,
     limits: ['unread_replies'],
     prepare: createLarge,
-    run: (port, scale) =>
+    run: ({ port }, scale) =>
       withClients(port, 8 * scale, async (client) => {
         client.deafen()
         await client.write(client.encode(1, 'setData', { path: '/', data: null, version: -1 }))
@@ -90,12 +81,12 @@ export const attacks: readonly Attack[] = [
     name: 'writes between reads of 1 MB, nothing read',
     limits: ['unread_bytes'],
     prepare: createLarge,
-    run: (port, scale) =>
+    run: ({ port }, scale) =>
       withClients(port, 8 * scale, async (client) => {
         client.deafen()
         const write = client.encode(1, 'setData', { path: '/', data: null, version: -1 })
         const read = client.encode(2, 'getData', { path: '/large', watch: false })
-        // All of it in one piece: the server reads no further once replies wait.
+        // In one piece, because the server stops reading once replies are waiting.
         const round = [write, ...many(10, () => read)]
         await client.write(Buffer.concat(many(30, () => round).flat()))
         await delay(staysMs)
@@ -105,7 +96,7 @@ export const attacks: readonly Attack[] = [
     name: '40,000 different identities',
     isInTests: true,
     limits: ['identities'],
-    run: (port, scale) =>
+    run: ({ port }, scale) =>
       withClients(port, 4, async (client) => {
         await client.repeat(40_000 * scale, 'auth', (i) => digest(`user-${i}:secret`))
         await client.call('setData', { path: '/', data: null, version: -1 })
@@ -114,13 +105,13 @@ export const attacks: readonly Attack[] = [
   {
     name: 'checks against an ACL of 20,000 entries',
     isInTests: true,
-    async prepare(port) {
+    async prepare({ port }) {
       await withClient(port, async (client) => {
         const acl = many(20_000, (i) => ({ perms: 1, id: { scheme: 'digest', id: `u${i}:h` } }))
         await client.call('create', { path: '/guarded', data: null, acl, flags: 0 })
       })
     },
-    run: (port, scale) =>
+    run: ({ port }, scale) =>
       withClients(port, 4, async (client) => {
         for (let i = 0; i < 200; i++) await client.call('auth', digest(`attacker-${i}:x`))
         const count = Math.round(20_000 * scale)
@@ -131,7 +122,7 @@ export const attacks: readonly Attack[] = [
   {
     name: 'getEphemerals that finds nothing among 100,000',
     isInTests: true,
-    run: (port, scale) =>
+    run: ({ port }, scale) =>
       withClient(port, async (client) => {
         const count = Math.round(100_000 * scale)
         await client.repeat(count, 'create', (i) => node(`/e${i}`, null, 1))
@@ -142,14 +133,14 @@ export const attacks: readonly Attack[] = [
   },
   {
     name: 'recursive watches on a path of 3,000 levels',
-    async prepare(port, scale) {
+    async prepare({ port }, scale) {
       await withClient(port, async (client) => {
         const levels = Math.round(3000 * Math.sqrt(scale))
         await client.repeat(levels, 'create', (i) => node('/d'.repeat(i + 1)))
         await client.until(levels)
       })
     },
-    run: (port, scale) =>
+    run: ({ port }, scale) =>
       withClients(port, 2, async (client) => {
         const levels = Math.round(3000 * Math.sqrt(scale))
         const mode = addWatchModes.persistentRecursive
@@ -165,7 +156,7 @@ export const attacks: readonly Attack[] = [
     name: '50 clients with a recursive watch that read nothing',
     cfg: 'limits.unreadBytes=268435456',
     limits: ['unread_bytes_total'],
-    run: (port, scale) =>
+    run: ({ port }, scale) =>
       withClients(port, 50, async (client, i) => {
         if (i > 0) {
           await client.call('addWatch', { path: '/', mode: addWatchModes.persistentRecursive })
@@ -185,7 +176,7 @@ export const attacks: readonly Attack[] = [
   {
     name: 'a million watches on nodes that do not exist',
     limits: ['watches_per_session'],
-    run: (port, scale) =>
+    run: ({ port }, scale) =>
       withClients(port, 4, async (client, own) => {
         const count = Math.round(250_000 * Math.max(scale, 0.9))
         await client.repeat(count, 'exists', (i) => ({ path: `/w${own}-${i}`, watch: true }))
@@ -195,7 +186,7 @@ export const attacks: readonly Attack[] = [
   {
     name: 'a million requests, nothing read',
     limits: ['unread_replies'],
-    run: (port, scale) =>
+    run: ({ port }, scale) =>
       withClients(port, 10, async (client) => {
         client.deafen()
         const sent = client.repeat(100_000 * scale, 'exists', () => ({ path: '/', watch: false }))
@@ -205,7 +196,7 @@ export const attacks: readonly Attack[] = [
   {
     name: 'a list of 100,000 children, asked for and not read',
     limits: ['unread_replies'],
-    async prepare(port, scale) {
+    async prepare({ port }, scale) {
       await withClient(port, async (client) => {
         const count = Math.round(100_000 * scale)
         await client.call('create', node('/many'))
@@ -213,7 +204,7 @@ export const attacks: readonly Attack[] = [
         await client.until(count + 1)
       })
     },
-    run: (port) =>
+    run: ({ port }) =>
       withClients(port, 20, async (client) => {
         client.deafen()
         await client.repeat(1000, 'getChildren', () => ({ path: '/many', watch: false }))
@@ -223,7 +214,7 @@ export const attacks: readonly Attack[] = [
   {
     name: 'multis of 25,000 operations',
     limits: ['multi_operations'],
-    run: (port, scale) =>
+    run: ({ port }, scale) =>
       withClient(port, async (client) => {
         const checks = many(25_000, () => ({
           type: 13 as const,
@@ -244,7 +235,7 @@ export const attacks: readonly Attack[] = [
   {
     name: 'writes of 1 MB, as many as are taken',
     prepare: createLarge,
-    run: (port, scale) =>
+    run: ({ port }, scale) =>
       withClients(port, 8, async (client) => {
         const count = Math.round(50 * scale)
         await client.repeat(count, 'setData', () => ({
@@ -260,7 +251,7 @@ export const attacks: readonly Attack[] = [
     isInTests: true,
     cfg: 'maxClientCnxns=60',
     limits: ['connections_per_address'],
-    run: async (port, scale) => {
+    run: async ({ port }, scale) => {
       let before: Attacker[] = []
       for (let i = 0; i < 200 * scale; i++) {
         const clients = await Promise.all(many(100, () => Attacker.silent(port)))
@@ -271,7 +262,7 @@ export const attacks: readonly Attack[] = [
   },
   {
     name: '1,000 connections that say nothing, or a byte a second',
-    run: async (port, scale) => {
+    run: async ({ port }, scale) => {
       const clients = await Promise.all(many(1000 * scale, () => Attacker.silent(port)))
       for (let second = 0; second < 3; second++) {
         for (const [i, client] of clients.entries()) {
@@ -287,7 +278,7 @@ export const attacks: readonly Attack[] = [
     isInTests: true,
     cfg: 'connection_throttle_tokens=100\nconnection_throttle_fill_time=100',
     limits: ['session_rate'],
-    run: async (port, scale) => {
+    run: async ({ port }, scale) => {
       for (let i = 0; i < 40 * scale; i++) {
         const clients = await Promise.all(many(100, () => Attacker.open(port, 4000)))
         for (const client of clients) client.destroy()
@@ -299,17 +290,17 @@ export const attacks: readonly Attack[] = [
     isInTests: true,
     cfg: 'DigestAuthenticationProvider.superDigest=super:D/InIHSb7yEEbrWz8b9l71RjZJU=',
     limits: ['password_guesses'],
-    run: (port, scale) =>
+    run: ({ port }, scale) =>
       withClients(port, 20, async (client, own) => {
         const sent = client.repeat(2000 * scale, 'auth', (i) => digest(`super:${own}-${i}`))
         await Promise.race([sent, delay(3000)])
       }),
   },
   {
-    name: '5,000 sessions that do nothing',
-    run: async (port, scale) => {
+    name: '10,000 sessions that do nothing',
+    run: async ({ port }, scale) => {
       const clients: Attacker[] = []
-      for (let i = 0; i < 50 * scale; i++) {
+      for (let i = 0; i < 100 * scale; i++) {
         clients.push(...(await Promise.all(many(100, () => Attacker.open(port, 40_000)))))
       }
       await delay(staysMs)
@@ -317,3 +308,5 @@ export const attacks: readonly Attack[] = [
     },
   },
 ]
+
+export const attacks: readonly Attack[] = [...onClients, ...onTls, ...onHttp, ...onServers]

@@ -10,7 +10,7 @@ export interface DumpedNode {
 const ignored = new Set(['/zookeeper/config'])
 const inFlightMax = 200
 
-/** Every node a server has, by path. */
+/** All nodes of a server, by path. */
 export async function dump(client: RawClient): Promise<Map<string, DumpedNode>> {
   const nodes = new Map<string, DumpedNode>()
   let level = ['/']
@@ -37,7 +37,7 @@ export async function dump(client: RawClient): Promise<Map<string, DumpedNode>> 
   return nodes
 }
 
-/** The first few differences of two trees, in words. */
+/** The first few differences between two trees, in words. */
 export function differences(
   left: ReadonlyMap<string, DumpedNode>,
   right: ReadonlyMap<string, DumpedNode>,

@@ -8,13 +8,13 @@ import { LinkProxy } from './link-proxy.ts'
 export interface EnsembleOptions {
   readonly dir: string
   readonly servers: number
-  /** Settings of every server besides those of the ensemble. */
+  /** Settings of every server, besides those of the ensemble. */
   readonly cfg: string
-  /** Settings of one server alone. */
+  /** Settings of one server. */
   readonly cfgOf?: (id: number) => string
-  /** Without proxies servers talk to each other, and clients to them, directly. */
+  /** Without proxies, servers and clients connect directly. */
   readonly isProxied: boolean
-  /** What their environment has besides ours. */
+  /** Additional environment variables of the servers. */
   readonly env?: Record<string, string>
 }
 
@@ -28,12 +28,12 @@ interface Link {
   readonly election: LinkProxy
 }
 
-/** Servers of one ensemble, each a process, joined by links that can be tormented. */
+/** The servers of an ensemble, each a process, connected by links that can be disturbed. */
 export class EnsembleProcesses {
   readonly ids: readonly number[]
-  /** Servers that ended of their own accord, and their last words. */
+  /** Servers that exited by themselves, and their last output. */
   readonly crashes: string[] = []
-  /** Where clients that move are drawn to, if anywhere. */
+  /** The server that moving clients prefer, if any. */
   attraction: number | undefined
   private readonly options: EnsembleOptions
   private readonly running = new Map<number, ServerProcess>()
@@ -86,13 +86,13 @@ export class EnsembleProcesses {
     return this.ids.filter((id) => this.running.has(id))
   }
 
-  /** Where clients reach a server, whatever becomes of it. */
+  /** The port at which clients reach a server, also after restarts. */
   clientPort(id: number): number {
     if (this.options.isProxied) return this.clientLinks.get(id)!.port
     return this.running.get(id)?.port ?? 0
   }
 
-  /** Resolves when its client port is open, or when it was ended before that. */
+  /** Resolves when its client port is open, or when the server was stopped before that. */
   async start(id: number): Promise<void> {
     if (this.running.has(id)) return
     const dir = this.folder(id)
@@ -123,7 +123,7 @@ export class EnsembleProcesses {
     await this.running.get(id)?.kill()
   }
 
-  /** A clean stop; answers the exit code. */
+  /** Stops a server cleanly; returns the exit code. */
   async stop(id: number): Promise<number | null> {
     this.resume(id)
     const server = this.running.get(id)
@@ -142,20 +142,20 @@ export class EnsembleProcesses {
     if (this.paused.delete(id)) this.running.get(id)?.resume()
   }
 
-  /** Only for a server that does not run. */
+  /** Deletes its data; the server must not be running. */
   loseDisk(id: number): void {
     rmSync(join(this.folder(id), 'data'), { recursive: true, force: true })
   }
 
   // --- links -----------------------------------------------------------------------------------
 
-  /** Everything on the way from one server to another. */
+  /** Holds everything on the way from one server to another. */
   holdFrom(from: number, to: number): void {
     for (const proxy of this.proxies(from, to)) proxy.hold('up')
     for (const proxy of this.proxies(to, from)) proxy.hold('down')
   }
 
-  /** All connections between two servers, in both directions. */
+  /** All links between two servers, in both directions. */
   between(a: number, b: number): LinkProxy[] {
     return [...this.proxies(a, b), ...this.proxies(b, a)]
   }
@@ -169,7 +169,7 @@ export class EnsembleProcesses {
     return link === undefined ? [] : [link.quorum, link.election]
   }
 
-  /** All links carry everything again, and all servers run. */
+  /** Restores all links and starts all servers. */
   async heal(): Promise<void> {
     for (const { quorum, election } of this.links.values()) {
       quorum.heal()
@@ -183,7 +183,7 @@ export class EnsembleProcesses {
 
   // --- what they say ---------------------------------------------------------------------------
 
-  /** The answer to a four-letter word; empty where there is none. */
+  /** The answer to a four-letter word; empty if there is none. */
   ask(id: number, word: string, msMax = 1000): Promise<string> {
     const port = this.running.get(id)?.port ?? 0
     if (port === 0) return Promise.resolve('')
@@ -214,14 +214,14 @@ export class EnsembleProcesses {
     return [...this.logsOf(id), server?.output ?? ''].join('')
   }
 
-  /** How often a leader brought another server up in each way, by what they say. */
+  /** How often a leader synchronized another server in each way, according to the logs. */
   get synchronisations(): Record<'diff' | 'trunc' | 'snap', number> {
     const said = this.ids.map((id) => this.logOf(id)).join('')
     const count = (plan: string): number => said.split(`up to date (${plan})`).length - 1
     return { diff: count('diff'), trunc: count('trunc'), snap: count('snap') }
   }
 
-  /** Kills what is left. Where the folder is kept, so is what the servers printed. */
+  /** Kills the servers that still run. If the folder is kept, so is their output. */
   async close(keepsLogs: boolean): Promise<void> {
     await Promise.all(this.ids.map((id) => this.kill(id)))
     for (const { quorum, election } of this.links.values()) {
@@ -244,7 +244,9 @@ export class EnsembleProcesses {
     return join(this.options.dir, String(id))
   }
 
-  /** The ensemble as one server sees it: itself where it listens, the others behind their links. */
+  /**
+   * The members as one server must see them: itself at its own port, the others behind their links.
+   */
   private members(self: number): string {
     const lines = this.ids.map((id) => {
       const link = this.links.get(`${self}>${id}`)

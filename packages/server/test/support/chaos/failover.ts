@@ -11,12 +11,14 @@ export interface FailoverOptions {
   readonly how: 'SIGKILL' | 'SIGTERM'
 }
 
-/** As a deployment would have it: the defaults of Apache's sample configuration. */
+/** As in a deployment: the values of Apache's sample configuration. */
 const cfg = 'tickTime=2000\ninitLimit=10\nsyncLimit=5\n4lw.commands.whitelist=*'
 const path = '/failover'
 const patienceMs = 60_000
 
-/** Milliseconds from the loss of the leader until the next write is acknowledged, each time. */
+/**
+ * Milliseconds from the loss of the leader until the next write is acknowledged, for each round.
+ */
 export async function measureFailovers(options: FailoverOptions): Promise<number[]> {
   const { dir, servers, count, how } = options
   const ensemble = await EnsembleProcesses.open({ dir, servers, cfg, isProxied: false })
@@ -75,7 +77,7 @@ async function untilWritten(
   throw new Error(`no write was acknowledged for ${patienceMs} ms`)
 }
 
-/** Every server serves; answers the leader. */
+/** Waits until every server serves; returns the leader. */
 async function untilWhole(ensemble: EnsembleProcesses): Promise<number> {
   const untilMs = performance.now() + patienceMs
   while (performance.now() < untilMs) {

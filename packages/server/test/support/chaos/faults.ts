@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Random } from '../random.ts'
 import type { EnsembleProcesses } from './ensemble-processes.ts'
 
-/** Something that goes wrong for a while. What is still wrong afterwards, `heal` mends. */
+/** A temporary fault. `heal` repairs what is still broken afterwards. */
 export interface Fault {
   readonly text: string
   readonly run: () => Promise<void>
@@ -44,7 +44,7 @@ const stopped: Maker = (ensemble, random, id) => {
     async run() {
       if (!ensemble.isRunning(id)) return
       const code = await ensemble.stop(id)
-      // Another fault may have killed it meanwhile.
+      // Another fault may have killed it in the meantime.
       if (code !== 0 && code !== null) throw new Error(`a clean stop of ${id} ended with ${code}`)
       await delay(awayMs)
       await ensemble.start(id)
@@ -146,7 +146,7 @@ const clientsCut: Maker = (ensemble, random, id) => {
   }
 }
 
-/** All at once: nothing but the disks is left. */
+/** All at once: only the disks survive. */
 const allKilled: Maker = (ensemble) => ({
   text: 'kill -9 of all servers',
   async run() {
@@ -155,7 +155,7 @@ const allKilled: Maker = (ensemble) => ({
   },
 })
 
-/** How often each is drawn, relative to the others. */
+/** How often each fault is drawn, relative to the others. */
 const weights = new Map<Maker, number>([
   [killed, 3],
   [killedTwice, 1],
@@ -172,8 +172,8 @@ const weights = new Map<Maker, number>([
 const makers = [...weights].flatMap(([maker, weight]) => Array<Maker>(weight).fill(maker))
 
 /**
- * One to three faults, which overlap; the leader is a victim more often than its share. Often one
- * server is a little behind all the while: what goes wrong then goes wrong in the open.
+ * Draws one to three faults that overlap. The leader is a victim more often than others. Often one
+ * server stays a little behind the whole time, so that the faults hit during synchronization.
  */
 export function drawFaults(
   ensemble: EnsembleProcesses,
@@ -199,8 +199,8 @@ export function drawFaults(
 }
 
 /**
- * A server comes back with an empty disk. Only with all others up and up to date: whoever forgets
- * what it acknowledged is as good as a liar, and Zab survives no liars.
+ * A server comes back with an empty disk. This happens only while all others are up to date: a
+ * server that forgets what it acknowledged breaks an assumption of Zab.
  */
 export function lostDisk(ensemble: EnsembleProcesses, id: number): Fault {
   return {
@@ -216,16 +216,16 @@ export function lostDisk(ensemble: EnsembleProcesses, id: number): Fault {
 }
 
 /**
- * The leader logs what no quorum hears of, and dies with it. While it is away the others elect
- * another; it comes back to them with a history of its own, and must forget that.
+ * The leader logs proposals that no quorum receives, and dies. The others elect a new leader; when
+ * the old one returns, it must discard those proposals.
  */
 export function lonelyLeader(ensemble: EnsembleProcesses, random: Random, leader: number): Fault {
   const others = ensemble.ids.filter((id) => id !== leader)
-  // Of five one more may hear of it: together they are no quorum yet.
+  // In an ensemble of five, one more server may receive them: two are still no quorum.
   const company = others.length > 2 && random.chance(0.5) ? [random.pick(others)] : []
   const lonely = [leader, ...company]
   const deaf = others.filter((id) => !company.includes(id))
-  // Where nothing new is written meanwhile, its log is cut; otherwise it gets a snapshot.
+  // If nothing new is written in the meantime, its log is truncated; otherwise it gets a snapshot.
   const isQuiet = random.chance(0.75)
   const ms = random.between(150, 700)
   return {
@@ -235,8 +235,8 @@ export function lonelyLeader(ensemble: EnsembleProcesses, random: Random, leader
       await delay(ms)
       if (isQuiet) for (const id of ensemble.ids) ensemble.clientLink(id).cut()
       await Promise.all(lonely.map((id) => ensemble.kill(id)))
-      // What was on its way is lost, and the others wait for each other until it is back: so it
-      // finds a leader that has just been elected.
+      // Everything in transit is lost, and the others wait for each other until the old leader is
+      // back, so it finds a leader that has just been elected.
       for (const id of deaf) for (const proxy of linksOf(ensemble, id)) proxy.cut()
       await Promise.all(lonely.map((id) => ensemble.start(id)))
       for (const id of deaf) for (const proxy of linksOf(ensemble, id, deaf)) proxy.heal()
@@ -249,8 +249,8 @@ export function lonelyLeader(ensemble: EnsembleProcesses, random: Random, leader
 }
 
 /**
- * A leader that was asleep for so long that it was replaced, and wakes up without hearing of it.
- * Clients come to it that have seen what it has not: it must not serve them.
+ * A leader sleeps until it is replaced, and wakes up without knowing. Clients that have seen later
+ * transactions connect to it: it must not serve them.
  */
 export function staleLeader(ensemble: EnsembleProcesses, random: Random, leader: number): Fault {
   const others = ensemble.ids.filter((id) => id !== leader)
@@ -271,7 +271,7 @@ export function staleLeader(ensemble: EnsembleProcesses, random: Random, leader:
   }
 }
 
-/** They have a leader among them, and all of them serve; or it takes too long. */
+/** Waits until they have a leader among them and all serve; throws if that takes too long. */
 async function untilServing(ensemble: EnsembleProcesses, ids: readonly number[]): Promise<boolean> {
   const untilMs = performance.now() + 10_000
   while (performance.now() < untilMs) {

@@ -10,8 +10,8 @@ import { lastingMs, places } from './places.ts'
 const unknown = Number.MAX_SAFE_INTEGER
 
 /**
- * Reads and writes registers that others read and write too, and watches them. What it has seen
- * once it never sees undone, on no server; what it watches never changes under its eyes unsaid.
+ * Reads, writes and watches registers that others use too. A value that it has seen must never be
+ * undone on any server, and a watched register must not change without a notification.
  */
 export class HotClient {
   readonly session: MovingSession
@@ -22,7 +22,7 @@ export class HotClient {
   private writes = 0
   /** The newest version seen, by register. */
   private readonly seen = new Map<string, number>()
-  /** The version at which a watch was left, by register, until it fires; not known at first. */
+  /** The version at which a watch was set, by register, until it fires; unknown at first. */
   private readonly watched = new Map<string, number>()
   private highestZxid = 0n
 
@@ -84,9 +84,9 @@ export class HotClient {
     return this.read(client, path, dice < 8).then(() => undefined)
   }
 
-  /** Answers the zxid up to which the server had come. */
+  /** Reads a register; returns the zxid of the reply. */
   private async read(client: RawClient, path: string, watch: boolean): Promise<bigint> {
-    // Before it is asked for: its event may come in one piece with the answer.
+    // Set before the request, because the event may arrive in the same chunk as the answer.
     if (watch && !this.watched.has(path)) this.watched.set(path, unknown)
     const { err, zxid, response } = await client.call('getData', { path, watch })
     this.takeEvents(client)
@@ -146,7 +146,7 @@ export class HotClient {
     this.see(path, zxid, stat, text)
   }
 
-  /** Everything that was acknowledged before the sync is there after it. */
+  /** After a sync, everything that was acknowledged before it must be visible. */
   private async syncAndRead(client: RawClient, path: string): Promise<void> {
     const { ledger, name } = this
     const floor = ledger.tide.zxid

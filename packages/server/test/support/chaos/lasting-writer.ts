@@ -9,9 +9,9 @@ import { MovingSession } from './moving-session.ts'
 import { lastingMs, places } from './places.ts'
 
 /**
- * One session that writes into a subtree of its own for as long as the trial runs, on whichever
- * server takes it. Each time it comes to another it first finds out what became of the writes
- * that were not answered: of those the first few have happened, and the rest never will.
+ * One session that writes into its own subtree during the whole trial, on any server that accepts
+ * it. After each move it first finds out which unanswered writes took effect: they must be the
+ * first few, and the rest must never take effect.
  */
 export class LastingWriter {
   readonly root: string
@@ -32,7 +32,7 @@ export class LastingWriter {
     this.writer.tide = ledger.tide
   }
 
-  /** Works until it is told to stop. */
+  /** Works until `stop` is called. */
   async run(): Promise<void> {
     this.isStopping = false
     while (!this.isStopping) {
@@ -50,13 +50,13 @@ export class LastingWriter {
     }
   }
 
-  /** Resolves soon: the connection is dropped as it is. */
+  /** Drops the connection as it is; `run` resolves soon after. */
   stop(): void {
     this.isStopping = true
     this.client?.socket.destroy()
   }
 
-  /** With the ensemble healthy: nothing is left without an answer. */
+  /** Called when the ensemble is healthy: settles all unanswered writes. */
   async settleFinally(isOver: () => boolean): Promise<void> {
     for (;;) {
       const client = await this.session.connect(isOver)
@@ -76,11 +76,11 @@ export class LastingWriter {
     for (const problem of writer.problems.splice(0)) ledger.problem(problem)
   }
 
-  /** False when the connection was lost meanwhile. */
+  /** Settles unanswered writes; false if the connection was lost in the meantime. */
   private async settle(client: RawClient): Promise<boolean> {
     const { root, writer, ledger } = this
     try {
-      // Only a write is sure to have a quorum behind it: then what we read now is the whole truth.
+      // Only a write certainly has a quorum: after it, a read shows the final result.
       const path = `${places.barriers}${root}`
       const data = Buffer.from(String(++this.barriers))
       await client.must('setData', { path, data, version: -1 })
@@ -107,5 +107,5 @@ export class LastingWriter {
   }
 }
 
-/** Some load, not all there can be: many processes share the machine. */
+/** Limits the load, because many processes share the machine. */
 export const pause = (random: Random): Promise<void> => delay(random.between(20, 120))

@@ -1,7 +1,7 @@
-/** What clients were told, kept where it can contradict itself. */
+/** Records what clients were told, and throws if it is contradictory. */
 export class Ledger {
   readonly problems: string[] = []
-  /** The highest zxid acknowledged to anybody. */
+  /** The highest acknowledged zxid. */
   readonly tide = { zxid: 0n }
   /** Shared sequential nodes, by path. */
   readonly sharedAcks = new Map<string, { data: string; zxid: bigint }>()
@@ -24,7 +24,7 @@ export class Ledger {
     this.problems.push(text)
   }
 
-  /** No two writes have the same zxid. */
+  /** No two writes may have the same zxid. */
   acknowledged(who: string, zxid: bigint): void {
     this.counts.acknowledged++
     if (this.written.has(zxid)) this.problem(`${who}: zxid ${hex(zxid)} was acknowledged twice`)
@@ -47,10 +47,12 @@ interface Value {
   readonly mzxid: bigint
 }
 
-/** A node that many write: every version of it has one value, for everybody and for ever. */
+/**
+ * A node with many writers: each of its versions has one value, for all clients and at all times.
+ */
 export class Register {
   readonly path: string
-  /** The highest version anybody was told of: as a writer, or as a reader. */
+  /** The highest version that any writer or reader has seen. */
   version = 0
   private readonly ledger: Ledger
   private readonly values = new Map<number, Value>()
@@ -61,7 +63,7 @@ export class Register {
     this.ledger = ledger
   }
 
-  /** Somebody wrote or read this version. */
+  /** Records that a client wrote or read this version. */
   observe(who: string, version: number, { data, mzxid }: Value): void {
     const { path, ledger } = this
     const known = this.values.get(version)
@@ -81,7 +83,7 @@ export class Register {
     if (version > this.version) this.version = version
   }
 
-  /** Later versions were written later. */
+  /** A later version must have a later zxid. */
   private checkNeighbours(who: string, version: number, mzxid: bigint): void {
     const before = this.values.get(version - 1)
     const after = this.values.get(version + 1)

@@ -9,7 +9,7 @@ import type { Ledger } from './ledger.ts'
 import { MovingSession } from './moving-session.ts'
 import { fleetingMs, places } from './places.ts'
 
-/** A short session on one connection, with a subtree of its own; its ephemerals go with it. */
+/** A short session on one connection, with its own subtree; its ephemerals are deleted with it. */
 export class Life {
   readonly root: string
   private readonly ledger: Ledger
@@ -28,7 +28,7 @@ export class Life {
     this.writer.tide = ledger.tide
   }
 
-  /** Answers whether it has left anything behind. */
+  /** Returns whether it has left anything behind. */
   async live(isOver: () => boolean): Promise<boolean> {
     const session = new MovingSession(this.root, this.ensemble, this.random, fleetingMs)
     const client = await session.connect(isOver)
@@ -50,7 +50,7 @@ export class Life {
     return true
   }
 
-  /** False where it is not known whether the nodes were made: then there is nothing to say. */
+  /** False if it is unknown whether the nodes were created: then nothing can be checked. */
   private async begin(client: RawClient): Promise<boolean> {
     try {
       await client.create(this.marker, '', createFlags.ephemeral)
@@ -67,19 +67,25 @@ export class Life {
     this.client?.socket.destroy()
   }
 
-  /** There for as long as the session is. */
+  /** An ephemeral node that exists as long as the session. */
   get marker(): string {
     return `${places.lives}${this.root}`
   }
 
-  /** A session that was told so has ended: its marker is gone on every server that is up to date. */
+  /**
+   * After the server has reported the end of the session, its marker must be gone on every server
+   * that is up to date.
+   */
   async mustBeGone(observer: RawClient): Promise<void> {
     if (!this.wasClosed) return
     const { err } = await observer.call('exists', { path: this.marker, watch: false })
     if (err !== errorCodes.noNode) this.ledger.problem(`${this.root}: closed, and not gone`)
   }
 
-  /** With the session gone: the subtree shows the first few of its writes, without ephemerals. */
+  /**
+   * Called when the session has ended: the subtree must contain the first few of its writes,
+   * without ephemerals.
+   */
   async judge(observer: RawClient): Promise<void> {
     const { writer, ledger, root } = this
     const unanswered = writer.unansweredCount
@@ -103,7 +109,9 @@ export class Life {
     await observer.must('delete', { path: root, version: -1 })
   }
 
-  /** Some come back once more, to say goodbye: an answer to that means everything is gone. */
+  /**
+   * Some sessions reconnect once more to close: after the answer to that, everything must be gone.
+   */
   private async close(session: MovingSession, isOver: () => boolean): Promise<void> {
     const client = await session.connect(isOver).catch(() => undefined)
     if (client === undefined) return

@@ -2,7 +2,10 @@ import { connect, createServer, type Server, type Socket } from 'node:net'
 import { Pipe, type Lane } from './pipe.ts'
 
 const loopback = '127.0.0.1'
-/** A port that is not open yet is tried again: whoever dials us sees its dial succeed at once. */
+/**
+ * A port that is not open yet is tried again, because the dialing side sees its connection succeed
+ * at once.
+ */
 const dialMsMax = 400
 const dialPauseMs = 20
 
@@ -14,7 +17,7 @@ interface Pair {
 
 /** A TCP link that can be cut, held in either direction, slowed down and reset. */
 export class LinkProxy {
-  /** Where the link leads; 0 where nobody listens. */
+  /** The port that the link leads to; 0 if there is none. */
   targetPort: number
   private readonly server: Server
   private readonly pairs = new Set<Pair>()
@@ -44,13 +47,13 @@ export class LinkProxy {
     return typeof address === 'object' && address !== null ? address.port : 0
   }
 
-  /** Ends every connection and lets none begin. */
+  /** Closes every connection and refuses new ones. */
   cut(): void {
     this.isCut = true
     this.reset()
   }
 
-  /** Ends every connection, as a router that was restarted does. */
+  /** Closes every connection, as a restarted router does. */
   reset(): void {
     for (const { near, far } of this.pairs) {
       near.resetAndDestroy()
@@ -58,7 +61,7 @@ export class LinkProxy {
     }
   }
 
-  /** Lets nothing through in one direction; it arrives when the link is healed. */
+  /** Holds back the bytes of one direction; they arrive when the link is healed. */
   hold(direction: 'up' | 'down'): void {
     this[direction].isHeld = true
     this.changed()
@@ -104,7 +107,7 @@ export class LinkProxy {
       socket.on('error', () => other.resetAndDestroy())
       socket.on('close', (hadError) => {
         this.pairs.delete(pair)
-        // What it said before it ended is still on its way.
+        // Bytes that it sent before it ended are still in transit.
         if (hadError || this.isCut) other.destroy()
       })
     }

@@ -4,10 +4,12 @@ import type { EnsembleProcesses } from './ensemble-processes.ts'
 
 const sessionlessTimeoutMs = 1500
 const retryMs = 40
-/** A server that says nothing for so long is left. */
+/** A connection to a server that is silent for this long is abandoned. */
 const silenceMsMax = 1500
 
-/** A session that wanders: resumed wherever it is taken, with the last zxid it has seen. */
+/**
+ * A session that moves: it resumes on any server that accepts it, with the last zxid it has seen.
+ */
 export class MovingSession {
   readonly name: string
   lastZxid = 0n
@@ -25,7 +27,9 @@ export class MovingSession {
     this.timeoutMs = timeoutMs
   }
 
-  /** A connection to any server that takes us; undefined when `isOver` came first. */
+  /**
+   * A connection to any server that accepts the session; undefined if `isOver` becomes true first.
+   */
   async connect(isOver: () => boolean): Promise<RawClient | undefined> {
     while (!isOver()) {
       const { ids, attraction } = this.ensemble
@@ -40,7 +44,7 @@ export class MovingSession {
     return undefined
   }
 
-  /** Throws where a living session is refused. */
+  /** Throws if a server refuses a session that is still alive. */
   async tryConnect(server: number): Promise<RawClient | undefined> {
     const port = this.ensemble.clientPort(server)
     const { timeoutMs, sessionId, password, lastZxid } = this
@@ -69,7 +73,7 @@ export class MovingSession {
     }
   }
 
-  /** Remembers what was seen on a connection, and leaves one on which nothing is said. */
+  /** Records what was seen on a connection, and leaves it when it is silent. */
   private watchOver(client: RawClient): void {
     let heardMs = performance.now()
     client.socket.on('data', () => {
@@ -84,7 +88,7 @@ export class MovingSession {
   }
 }
 
-/** The ensemble was away for longer than the session lives: nobody's fault. */
+/** The ensemble was down for longer than the session timeout, so the expiry is legitimate. */
 export class SessionExpiredError extends Error {
   override readonly name = 'SessionExpiredError'
 }

@@ -1,13 +1,13 @@
 import type { Socket } from 'node:net'
 
-/** How bytes travel in one direction of a link; changed while they do. */
+/** The conditions in one direction of a link; they can change at any time. */
 export interface Lane {
-  /** What has been sent waits, as behind a network that loses every packet. */
+  /** Bytes wait, as in a network that loses every packet. */
   isHeld: boolean
   delayMs: number
 }
 
-/** Carries bytes from one socket to another, in order, as its lane allows. */
+/** Carries bytes from one socket to another, in order, under the conditions of its lane. */
 export class Pipe {
   private readonly source: Socket
   private readonly sink: Socket
@@ -25,7 +25,7 @@ export class Pipe {
     if (lane.isHeld) source.pause()
   }
 
-  /** The lane has changed. */
+  /** Called after the lane has changed. */
   changed(): void {
     if (this.lane.isHeld) this.source.pause()
     else this.source.resume()

@@ -1,4 +1,4 @@
-/** Where in the tree the clients of a trial do what they do. */
+/** The paths that the clients of a trial use. */
 export const places = {
   shared: '/shared',
   barriers: '/barriers',

@@ -4,12 +4,15 @@ import type { EnsembleProcesses } from './ensemble-processes.ts'
 import { hex, type Ledger } from './ledger.ts'
 import { places } from './places.ts'
 
-/** Every so many transactions a server remembers its digest. */
+/** A server logs its digest once per this many transactions. */
 const digestEvery = 128
 
 type Tree = ReadonlyMap<string, DumpedNode>
 
-/** With everything healed and nobody writing: is it all there, and everywhere the same? */
+/**
+ * Checks a healthy ensemble without load: nothing acknowledged is missing, and all servers are
+ * equal.
+ */
 export async function reckon(
   ensemble: EnsembleProcesses,
   ledger: Ledger,
@@ -47,7 +50,9 @@ export async function reckon(
   await client.close()
 }
 
-/** Every acknowledged node is there under its name, none was made twice, numbers follow zxids. */
+/**
+ * Every acknowledged node exists under its name, none was created twice, and numbers follow zxids.
+ */
 function checkShared(tree: Tree, ledger: Ledger): void {
   const owners = new Map<string, string>()
   const prefix = `${places.shared}/`
@@ -98,8 +103,8 @@ async function checkModes(ensemble: EnsembleProcesses, ledger: Ledger): Promise<
 }
 
 /**
- * Servers remember digests at certain zxids: where two know the same zxid, they must agree. Nor
- * may any of them ever have found its tree to be another than its leader's.
+ * Servers log digests at certain zxids: two servers that log the same zxid must agree. No server
+ * may ever have reported that its tree differs from its leader's.
  */
 async function checkDigests(
   ensemble: EnsembleProcesses,

@@ -1,6 +1,6 @@
 /**
- * An ensemble of real processes under load, while chance does it harm. Rounds of faults are each
- * followed by health and a reckoning: what was acknowledged is there, on every server the same.
+ * An ensemble of real processes under load and random faults. After each round of faults the
+ * ensemble is healed and checked: what was acknowledged exists, and all servers are equal.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { Random } from '../random.ts'
@@ -18,7 +18,7 @@ export interface ChaosOptions {
   readonly dir: string
   readonly seed: number
   readonly servers: number
-  /** For how long faults happen; the last round is finished after that. */
+  /** How long faults are injected; the last round is completed after that. */
   readonly faultsMs: number
   readonly burstsPerRound: number
   readonly say?: (line: string) => void
@@ -28,13 +28,13 @@ export interface ChaosResult {
   readonly counts: Ledger['counts']
   readonly bursts: number
   readonly rounds: number
-  /** How long it took after each burst until a write was acknowledged on every server. */
+  /** The time after each burst until a write was acknowledged on every server. */
   readonly recoveriesMs: readonly number[]
   readonly synchronisations: EnsembleProcesses['synchronisations']
   readonly problems: readonly string[]
 }
 
-/** Short ticks and small files, so that minutes meet what otherwise takes days. */
+/** Short ticks and small files, so that minutes cover what usually takes days. */
 export const chaosCfg = `
 tickTime=200
 initLimit=25
@@ -45,7 +45,7 @@ snapCount=500
 preAllocSize=64
 4lw.commands.whitelist=*
 `
-/** By when a healed ensemble must serve again, everywhere. */
+/** The time in which a healed ensemble must serve again on all servers. */
 const recoveryMsMax = 30_000
 const settleMsMax = 20_000
 const lastingCount = 3
@@ -54,7 +54,7 @@ const hotCount = 3
 
 export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
   const { dir, servers, seed } = options
-  // Little history in memory makes learners take snapshots, much of it lets them replay.
+  // With little history in memory learners load snapshots; with much they replay.
   const cfg = `${chaosCfg}commitLogCount=${new Random(seed).pick([40, 500])}\n`
   const ensemble = await EnsembleProcesses.open({ dir, servers, cfg, isProxied: true })
   const trial = new Trial(options, ensemble)
@@ -131,7 +131,7 @@ class Trial {
     await client.close()
   }
 
-  /** A connection to one server, however long it takes within the limit of a recovery. */
+  /** Connects to one server, within the time limit of a recovery. */
   private async observer(server: number): Promise<RawClient> {
     const untilMs = performance.now() + recoveryMsMax
     while (performance.now() < untilMs) {
@@ -210,7 +210,7 @@ class Trial {
     return drawFaults(ensemble, random, leader)
   }
 
-  /** Progress: a write is acknowledged on every server, and so all of them are up to date. */
+  /** Waits for progress: a write is acknowledged on every server, so all of them are up to date. */
   private async recover(): Promise<void> {
     const untilMs = performance.now() + recoveryMsMax
     await Promise.all(
@@ -248,7 +248,7 @@ class Trial {
     await observer.close()
   }
 
-  /** Also of lives of which nobody knows whether they began: nothing may change from now on. */
+  /** Includes sessions that may or may not have been created: after this, nothing may change. */
   private async untilNobodyLives(observer: RawClient, untilMs: number): Promise<void> {
     const path = places.lives
     const { children } = await observer.must('getChildren', { path, watch: false })

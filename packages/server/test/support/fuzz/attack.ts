@@ -6,13 +6,13 @@ import { dishonest, framed, greeting, mutated, validRequest } from './frames.ts'
 const attackMsMax = 3000
 const loopback = '127.0.0.1'
 
-/** One connection's worth of malice; answers how many frames it sent. */
+/** Attacks on one connection; returns how many frames it sent. */
 export async function attack(port: number, random: Random, framesMax: number): Promise<number> {
   const socket = connect({ port, host: loopback, noDelay: true })
   const ended = new Promise<void>((resolve) => socket.once('close', () => resolve()))
   socket.on('error', () => {})
   socket.setTimeout(attackMsMax, () => socket.destroy())
-  // Some never read what they are told.
+  // Some never read the answers.
   const isDeaf = random.chance(0.05)
   if (!isDeaf) socket.resume()
   let sent = 0
@@ -38,7 +38,7 @@ function beforeTheHandshake(random: Random): Uint8Array {
       return mutated(greeting(random), random)
     case 2:
       return dishonest(random)
-    case 3: // Promises a large frame and sends a part of it.
+    case 3: // A part of a large frame.
       return framed(random.bytes(random.int(2000)), 1_000_000)
     case 4:
       return Buffer.from(
@@ -51,7 +51,7 @@ function beforeTheHandshake(random: Random): Uint8Array {
 
 function afterTheHandshake(random: Random): Uint8Array {
   const dice = random.int(1000)
-  // Whatever throws the stream out of step ends the connection, so there is less of it.
+  // An invalid frame may end the connection, so there are fewer of them.
   if (dice < 350) return validRequest(random)
   if (dice < 960) return mutated(validRequest(random), random)
   if (dice < 965) return framed(random.bytes(random.int(100)), 100)
@@ -61,7 +61,7 @@ function afterTheHandshake(random: Random): Uint8Array {
   return framed(noise, noise.length)
 }
 
-/** The bytes of the frames in pieces that respect no boundary; answers how many frames left. */
+/** Sends the frames in pieces that ignore frame boundaries; returns how many frames were sent. */
 async function send(
   socket: Socket,
   random: Random,
@@ -71,7 +71,7 @@ async function send(
   const pieceMax = random.pick([3, 50, 1000, 100_000])
   let at = 0
   while (at < bytes.length && !socket.destroyed) {
-    // Tiny pieces only of what is small: a million writes prove no more than a thousand.
+    // Tiny pieces only for short data: a million writes prove no more than a thousand.
     const piece = Math.max(random.between(1, pieceMax), Math.ceil(bytes.length / 200))
     socket.write(bytes.subarray(at, at + piece))
     at += piece
@@ -81,7 +81,7 @@ async function send(
   return frames.filter((frame) => (end += frame.length) <= at).length
 }
 
-/** Waits for the first bytes of an answer, or for the end. */
+/** Waits for the first bytes of an answer, or for the end of the connection. */
 async function answerOrEnd(socket: Socket, ended: Promise<void>): Promise<void> {
   const answered = new Promise<void>((resolve) => socket.once('data', () => resolve()))
   await Promise.race([answered, ended])
@@ -92,6 +92,6 @@ function leave(socket: Socket, random: Random): void {
   if (dice < 14) socket.end()
   else if (dice < 21) socket.resetAndDestroy()
   else if (dice < 29) socket.destroy()
-  // Half-open: says nothing more, and waits for the server to end it or for its own patience.
+  // Half-open: sends nothing more, and waits for the server to close or for its own timeout.
   else socket.setTimeout(200, () => socket.destroy())
 }

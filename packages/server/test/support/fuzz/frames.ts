@@ -1,4 +1,4 @@
-/** Frames a server must survive: valid requests, and what becomes of them in bad hands. */
+/** Frames that a server must survive: valid requests and mutations of them. */
 import {
   ConnectRequest,
   encode,
@@ -76,7 +76,7 @@ const makers: Makers = {
 }
 const makerNames = Object.keys(makers) as OperationName[]
 
-/** A request as a client would send it, length and all. */
+/** A request as a client sends it, including the length. */
 export function validRequest(random: Random): Uint8Array {
   const name = random.pick(makerNames)
   const { code, request } = operations[name]
@@ -101,7 +101,7 @@ export function greeting(random: Random): Uint8Array {
   return framed(body, body.length)
 }
 
-/** A frame that claims to be so long. */
+/** A frame with a wrong length. */
 export function framed(body: Uint8Array, claimed: number): Uint8Array {
   const frame = new Uint8Array(4 + body.length)
   new DataView(frame.buffer).setInt32(0, claimed)
@@ -109,7 +109,7 @@ export function framed(body: Uint8Array, claimed: number): Uint8Array {
   return frame
 }
 
-/** Some of its bytes are wrong; the length before it stays right, so that the stream goes on. */
+/** Changes some bytes; the length stays right, so that the stream stays aligned. */
 export function mutated(frame: Uint8Array, random: Random): Uint8Array {
   let body: Uint8Array = frame.slice(4)
   for (let times = random.between(1, 3); times > 0; times--) body = mutateOnce(body, random)
@@ -119,28 +119,28 @@ export function mutated(frame: Uint8Array, random: Random): Uint8Array {
 function mutateOnce(body: Uint8Array, random: Random): Uint8Array {
   const at = random.int(Math.max(1, body.length))
   switch (random.int(6)) {
-    case 0: // A bit.
+    case 0: // Flip a bit.
       if (body.length > 0) body[at] = body[at]! ^ (1 << random.int(8))
       return body
-    case 1: // A length or a count.
+    case 1: // Change a length or a count.
       if (body.length >= 4) {
         const start = Math.min(body.length - 4, random.chance(0.7) ? at & ~3 : at)
         new DataView(body.buffer).setInt32(start, random.pick(hostileInts))
       }
       return body
-    case 2: // The rest is missing.
+    case 2: // Drop the rest.
       return body.slice(0, at)
-    case 3: // Something more.
+    case 3: // Append something.
       return join(body, random.bytes(random.int(50)))
-    case 4: // A part comes twice.
+    case 4: // Repeat a part.
       return join(body.subarray(0, at), body.subarray(random.int(at + 1)))
-    default: // A part is noise.
+    default: // Replace a part by noise.
       body.set(random.bytes(Math.min(8, body.length - at)), Math.min(at, body.length))
       return body
   }
 }
 
-/** A length that nobody should believe, and a little of what it promises. */
+/** A length that is far too large, and a few bytes of content. */
 export function dishonest(random: Random): Uint8Array {
   return framed(random.bytes(random.int(64)), random.pick(hostileInts))
 }

@@ -1,7 +1,6 @@
 /**
- * A server besieged by many hostile connections, while one well-behaved client goes about its
- * work. The client must never notice, and when it is over the server must hold no more memory
- * than before.
+ * A server under attack by many hostile connections, while one well-behaved client works. The
+ * client must not notice, and afterwards the server must hold no more memory than before.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { createHash } from 'node:crypto'
@@ -13,7 +12,7 @@ import { attack } from './attack.ts'
 export interface SiegeOptions {
   readonly dir: string
   readonly seed: number
-  /** The siege ends when either is reached. */
+  /** The siege ends when either limit is reached. */
   readonly framesMax: number
   readonly msMax: number
   readonly onProgress?: (frames: number, connections: number) => void
@@ -22,10 +21,10 @@ export interface SiegeOptions {
 export interface SiegeResult {
   readonly frames: number
   readonly connections: number
-  /** Requests of the well-behaved client that were answered rightly. */
+  /** Correctly answered requests of the well-behaved client. */
   readonly served: number
   readonly slowestMs: number
-  /** Bytes held after a collection, before and after. */
+  /** Bytes held after a garbage collection, before and after. */
   readonly heldBefore: number
   readonly heldAfter: number
   readonly problems: readonly string[]
@@ -46,9 +45,11 @@ DigestAuthenticationProvider.superDigest=super:${superDigest}
 const attackers = 16
 const warmUpFrames = 3000
 const framesPerConnectionMax = 60
-/** What a server may hold more afterwards: caches that have grown to their working size. */
+/** Allowed memory growth: caches that have grown to their working size. */
 export const heldGrowthMax = 24 * 1024 * 1024
-/** The longest session, and a little: nothing announces the end of the last of them. */
+/**
+ * A little longer than the longest session timeout: nothing announces the end of the last session.
+ */
 const settleMs = 2500
 const settleMsMax = 20_000
 
@@ -56,7 +57,7 @@ export async function besiege(options: SiegeOptions): Promise<SiegeResult> {
   const random = new Random(options.seed)
   const server = await ServerProcess.start(options.dir, cfg)
   try {
-    // What a server allocates once and keeps is not what is looked for.
+    // Excludes what a server allocates once and keeps.
     await storm(server.port, random, { framesMax: warmUpFrames, msMax: options.msMax / 2 })
     await cleanUp(server.port)
     await delay(settleMs)
@@ -80,7 +81,7 @@ export async function besiege(options: SiegeOptions): Promise<SiegeResult> {
   }
 }
 
-/** Many attackers at a time. */
+/** Runs many attackers at a time. */
 async function storm(
   port: number,
   random: Random,
@@ -102,7 +103,7 @@ async function storm(
   return { frames, connections }
 }
 
-/** A client that does ordinary things and checks every answer. */
+/** A client that makes ordinary requests and checks every answer. */
 class Citizen {
   served = 0
   slowestMs = 0
@@ -121,7 +122,7 @@ class Citizen {
   async live(): Promise<void> {
     try {
       const client = await RawClient.connect(this.port, { timeoutMs: 2000 })
-      // Attackers may shut others out by an ACL on the root; that is their right.
+      // Attackers may lock others out by an ACL on the root, which is legal.
       await client.must('auth', { type: 0, scheme: 'digest', auth: Buffer.from(superPassword) })
       await client.create('/citizen', '0')
       for (let i = 1; !this.isRetired; i++) await this.day(client, i)
@@ -154,7 +155,7 @@ class Citizen {
   }
 }
 
-/** Removes what requests that happened to be valid have made. */
+/** Removes what valid requests of the attackers have created. */
 async function cleanUp(port: number): Promise<void> {
   const client = await RawClient.connect(port)
   await client.must('auth', { type: 0, scheme: 'digest', auth: Buffer.from(superPassword) })
@@ -171,7 +172,7 @@ async function cleanUp(port: number): Promise<void> {
   await client.close()
 }
 
-/** What the server holds once the sessions of the attackers are over and garbage is collected. */
+/** Bytes that the server holds once the attackers' sessions have ended and garbage is collected. */
 async function heldWhenSettled(server: ServerProcess, enough: number): Promise<number> {
   const deadline = performance.now() + settleMsMax
   for (;;) {

@@ -1,12 +1,12 @@
 /**
- * What one writer's subtree must look like. Steps are planned against a book, so each of them is
- * known to succeed (or to be refused) before it is sent.
+ * The expected content of one writer's subtree. Steps are planned against a book, so whether a step
+ * succeeds or is refused is known before it is sent.
  */
 export interface Entry {
   readonly data: string
   readonly version: number
   readonly isEphemeral: boolean
-  /** Undefined where the reply was lost: then nobody knows it but the server. */
+  /** Undefined if the reply was lost: then only the server knows it. */
   readonly czxid: bigint | undefined
   readonly mzxid: bigint | undefined
 }
@@ -17,14 +17,14 @@ export type Step =
       readonly kind: 'setData'
       readonly name: string
       readonly data: string
-      /** The one it must have; any, where it is not said. */
+      /** The required version; undefined for any. */
       readonly version?: number
     }
   | { readonly kind: 'delete'; readonly name: string }
   | { readonly kind: 'multi'; readonly steps: readonly Step[] }
-  /** A multi whose last part is refused: nothing of it may happen. */
+  /** A multi whose last part is refused: none of it may take effect. */
   | { readonly kind: 'refusedMulti'; readonly name: string; readonly data: string }
-  /** A sequential node beside those of all other writers; its data says whose it is. */
+  /** A sequential node next to those of all other writers; its data names its writer. */
   | { readonly kind: 'shared'; readonly data: string }
 
 export type How = 'plain' | 'sequential' | 'ephemeral'
@@ -43,7 +43,7 @@ export class Book {
     return new Book(this.entries, this.creates)
   }
 
-  /** The name the next sequential node will get. */
+  /** The name that the next sequential node will get. */
   sequentialName(): string {
     return `q-${String(this.creates).padStart(10, '0')}`
   }
@@ -77,14 +77,14 @@ export class Book {
     }
   }
 
-  /** The session is gone, and these with it. */
+  /** Removes the ephemerals when the session has ended. */
   dropEphemerals(): string[] {
     const names = [...this.entries].filter(([, { isEphemeral }]) => isEphemeral).map(([n]) => n)
     for (const name of names) this.entries.delete(name)
     return names
   }
 
-  /** The first thing that differs from what a server shows, in words. */
+  /** The first difference from what a server shows, in words. */
   differenceFrom(found: Found): string | undefined {
     if (found.creates !== this.creates) {
       return `${found.creates} children were ever created, where ${this.creates} should have been`
@@ -104,7 +104,7 @@ export class Book {
     return undefined
   }
 
-  /** Takes over from the server what only it knows: the zxids of writes whose replies were lost. */
+  /** Copies from the server what only it knows: the zxids of writes whose replies were lost. */
   learn(found: Found): void {
     for (const [name, entry] of this.entries) {
       const { czxid, mzxid } = found.nodes.get(name) ?? entry

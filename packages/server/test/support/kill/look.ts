@@ -3,7 +3,7 @@ import type { RawClient } from '../raw-client.ts'
 import { textOf } from '../raw-client.ts'
 import type { Found, FoundNode } from './book.ts'
 
-/** A node and its children but those ignored, without what is below them. */
+/** A node and its children, except ignored ones, without their descendants. */
 export async function look(
   client: RawClient,
   path: string,
@@ -19,17 +19,17 @@ export async function look(
           path: `${path}/${name}`,
           watch: false,
         })
-        // An ephemeral may go between the two requests.
+        // An ephemeral may be deleted between the two requests.
         if (err === errorCodes.noNode || response === undefined) return
         const { version, czxid, mzxid } = response.stat
         nodes.set(name, { data: textOf(response.data) ?? '', version, czxid, mzxid })
       }),
   )
-  // The client sees creations and deletions counted together.
+  // Clients see the sum of creations and deletions.
   return { nodes, creates: (stat.cversion + stat.numChildren) / 2 }
 }
 
-/** Waits for the nodes to go; answers those that were still there when the time was up. */
+/** Waits until the nodes are deleted; returns those that still exist after the time limit. */
 export async function untilGone(
   client: RawClient,
   paths: readonly string[],

@@ -1,7 +1,7 @@
 /**
- * Rounds of killing a server under load. After each, on the same data directory: every
- * acknowledged write is there with its zxid and version, of those whose replies were lost the
- * first few are there and the rest is not, and ephemerals have left with their sessions.
+ * Kills a server under load, in rounds. After each round, on the same data directory: every
+ * acknowledged write exists with its zxid and version; of the writes whose replies were lost, the
+ * first few exist and the rest do not; and ephemerals are deleted with their sessions.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { Random } from '../random.ts'
@@ -14,7 +14,7 @@ export interface TrialOptions {
   readonly dir: string
   readonly seed: number
   readonly rounds: number
-  /** SIGKILL, or a clean stop: which must lose nothing acknowledged either. */
+  /** SIGKILL, or a clean stop, which must not lose acknowledged writes either. */
   readonly ending: 'kill' | 'stop'
   readonly onRound?: (round: Round) => void
 }
@@ -22,13 +22,13 @@ export interface TrialOptions {
 export interface Round {
   readonly number: number
   readonly acknowledged: number
-  /** Writes whose replies were lost, and how many of them had happened all the same. */
+  /** Writes whose replies were lost, and how many of them took effect nevertheless. */
   readonly unanswered: number
   readonly unansweredDone: number
   readonly problems: readonly string[]
 }
 
-/** Small files and short sessions, so that a round meets rolls, snapshots and expiry. */
+/** Small files and short sessions, so that a round covers log rolls, snapshots and expiry. */
 const cfg = `
 tickTime=100
 minSessionTimeout=200
@@ -38,11 +38,11 @@ preAllocSize=64
 `
 const fleetingMs = 1000
 const lastingMs = 30_000
-/** What a session may outlive its timeout by: two ticks, and the slowness of a busy machine. */
+/** How long a session may outlive its timeout: two ticks, and the slowness of a busy machine. */
 const graceMs = 5000
 const writerCount = 5
 
-/** Runs the rounds; resolves with what each of them found. */
+/** Runs the rounds; resolves with the findings of each. */
 export async function runTrial(options: TrialOptions): Promise<Round[]> {
   const trial = new Trial(options)
   const rounds: Round[] = []
@@ -50,7 +50,7 @@ export async function runTrial(options: TrialOptions): Promise<Round[]> {
     const round = await trial.round(number, number === options.rounds)
     rounds.push(round)
     options.onRound?.(round)
-    // What follows a broken promise says nothing new.
+    // Problems after the first one add no information.
     if (round.problems.length > 0) break
   }
   return rounds
@@ -60,7 +60,7 @@ class Trial {
   private readonly options: TrialOptions
   private readonly random: Random
   private readonly writers: Writer[]
-  /** Ephemerals of dead sessions that nobody has seen gone yet. */
+  /** Ephemerals of dead sessions that have not been seen deleted yet. */
   private readonly going = new Set<string>()
   private highestZxid = 0n
   private readonly seenZxids = new Set<bigint>()
@@ -109,7 +109,7 @@ class Trial {
     return this.writers.reduce((sum, writer) => sum + writer.acknowledged, 0)
   }
 
-  /** Everybody writes until the server is ended at a moment of no meaning. */
+  /** All writers write until the server is ended at a random moment. */
   private async load(number: number, problems: string[]): Promise<void> {
     const { dir, ending } = this.options
     const server = await ServerProcess.start(dir, cfg)
@@ -149,7 +149,7 @@ class Trial {
     return { done: writer.work(client, shared) }
   }
 
-  /** Sessions that are taken up again in the next round. */
+  /** Sessions that are resumed in the next round. */
   private readonly sessions = new Map<Writer, { sessionId: bigint; password: Uint8Array }>()
 
   private async stopCleanly(server: ServerProcess, problems: string[]): Promise<void> {
@@ -157,7 +157,7 @@ class Trial {
     if (code !== 0) problems.push(`a clean stop ended with code ${code}:\n${server.output}`)
   }
 
-  /** Now and then it dies again before it has come up. */
+  /** Sometimes kills it again before it has started. */
   private async killWhileStarting(): Promise<void> {
     if (!this.random.chance(0.25)) return
     const server = ServerProcess.launch(this.options.dir, cfg)
@@ -165,7 +165,7 @@ class Trial {
     await server.kill()
   }
 
-  /** No zxid was given twice, and none fell behind those of earlier rounds. */
+  /** No zxid was given twice, and none is lower than those of earlier rounds. */
   private checkZxids(problems: string[]): void {
     const floor = this.highestZxid
     for (const writer of this.writers) {
@@ -178,7 +178,7 @@ class Trial {
         if (zxid > this.highestZxid) this.highestZxid = zxid
       }
     }
-    this.seenZxids.clear() // From now on everything lies above the highest.
+    this.seenZxids.clear() // From now on all zxids are above the highest one.
   }
 
   private async verify(
@@ -193,7 +193,7 @@ class Trial {
     for (const writer of this.writers) {
       const session = this.sessions.get(writer)
       if (session !== undefined) await this.resume(writer.root, port, session, problems)
-      // Ephemerals of sessions that died in earlier rounds are watched elsewhere.
+      // Ephemerals of sessions that died in earlier rounds are checked elsewhere.
       const isGoing = (name: string): boolean => this.going.has(`${writer.root}/${name}`)
       const outcome = writer.settle(await look(observer, writer.root, isGoing))
       if ('problem' in outcome) {
@@ -207,7 +207,7 @@ class Trial {
     return { unanswered, unansweredDone }
   }
 
-  /** A session outlives its server: it is taken up again, and stays for the next round. */
+  /** Resumes a session, which outlives its server, and keeps it for the next round. */
   private async resume(
     root: string,
     port: number,
@@ -223,7 +223,7 @@ class Trial {
     }
   }
 
-  /** Every acknowledged node is there under its name, and none was made twice. */
+  /** Every acknowledged node exists under its name, and none was created twice. */
   private async checkShared(
     observer: RawClient,
     parent: string,

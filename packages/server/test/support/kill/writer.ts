@@ -24,21 +24,21 @@ const entriesMax = 120
 const depthMax = 60
 
 /**
- * Writes into a subtree of its own, many requests at a time, and keeps the books.
+ * Writes into its own subtree, many requests at a time, and records what to expect.
  *
- * Requests of one session are carried out in their order. So after a crash the subtree must be in
- * the state after some number of them: at least those acknowledged, at most those sent.
+ * Requests of one session are executed in order. So after a crash the subtree must be in the state
+ * after some number of them: at least the acknowledged ones, at most those sent.
  */
 export class Writer {
   readonly root: string
-  /** A fleeting writer's session is never resumed: its ephemerals must go. */
+  /** The session of a fleeting writer is never resumed: its ephemerals must be deleted. */
   readonly isFleeting: boolean
   readonly problems: string[] = []
   readonly shared: SharedAck[] = []
   readonly zxids: bigint[] = []
   client: RawClient | undefined
   acknowledged = 0
-  /** The highest zxid acknowledged to anybody: what is sent later must get a higher one. */
+  /** The highest acknowledged zxid of all writers: later requests must get a higher one. */
   tide: { zxid: bigint } | undefined
   private book = new Book()
   private planned = new Book()
@@ -53,7 +53,7 @@ export class Writer {
     this.random = random
   }
 
-  /** Sends and receives until the connection ends; `pause` comes between bursts of requests. */
+  /** Sends and receives until the connection ends; `pause` is called between bursts of requests. */
   async work(
     client: RawClient,
     sharedParent: string,
@@ -70,7 +70,10 @@ export class Writer {
     }
   }
 
-  /** The first steps of those unanswered that the server carried out; undefined if none fits. */
+  /**
+   * Finds which of the unanswered steps the server executed: the first few. Undefined if no number
+   * fits.
+   */
   settle(found: Found): { readonly lost: readonly Step[] } | { readonly problem: string } {
     const candidate = this.book.copy()
     let problem: string | undefined
@@ -79,7 +82,7 @@ export class Writer {
       const shown = this.isFleeting ? withoutEphemerals(candidate, found) : candidate
       const difference = shown.differenceFrom(found)
       if (difference === undefined) {
-        // Steps that leave no trace here may or may not have been carried out.
+        // Steps without a visible effect may or may not have been executed.
         const lost = this.sent.slice(kept).map(({ step }) => step)
         candidate.learn(found)
         this.book = candidate
@@ -91,7 +94,10 @@ export class Writer {
     return { problem: `${problem} (${acknowledged} acknowledged, ${sent.length} more sent)` }
   }
 
-  /** Begins anew from what the server has. Answers the ephemerals that must go, as paths. */
+  /**
+   * Starts over from the state of the server. Returns the paths of the ephemerals that must be
+   * deleted.
+   */
   settled(): string[] {
     const going = this.isFleeting ? this.book.dropEphemerals() : []
     this.planned = this.book.copy()
@@ -101,12 +107,12 @@ export class Writer {
     return going.map((name) => `${this.root}/${name}`)
   }
 
-  /** Steps sent without an answer, until they are settled. */
+  /** The number of steps sent without an answer, until they are settled. */
   get unansweredCount(): number {
     return this.sent.length
   }
 
-  /** The data of shared nodes that were asked for and never answered. */
+  /** The data of shared nodes that were requested and never answered. */
   unansweredShared(): string[] {
     return this.sent.flatMap(({ step }) => (step.kind === 'shared' ? [step.data] : []))
   }
@@ -119,7 +125,7 @@ export class Writer {
     return this.request(client, step).then(
       ({ zxid, err, problem }) => {
         if (this.isFleeting && err === errorCodes.sessionExpired) {
-          client.socket.destroy() // Its time was up: neither this nor what follows will happen.
+          client.socket.destroy() // Its time is over: neither this step nor the following ones take effect.
           return
         }
         const expected = this.sent.shift()
@@ -209,7 +215,7 @@ export class Writer {
     }
   }
 
-  /** Something that will succeed, given everything sent so far. */
+  /** A step that will succeed after everything sent so far. */
   private plan(): Step {
     const { random, planned } = this
     const names = [...planned.entries.keys()]
@@ -243,7 +249,7 @@ export class Writer {
   }
 }
 
-/** A fleeting writer's ephemerals may be there still, or be gone already. */
+/** The ephemerals of a fleeting writer may still exist, or be deleted already. */
 function withoutEphemerals(book: Book, found: Found): Book {
   const shown = book.copy()
   for (const name of shown.entries.keys()) {

@@ -3,7 +3,7 @@ import type { Stage } from '../stage.ts'
 import type { Workload } from '../workload.ts'
 import { drawLimits } from './holding.ts'
 
-/** Nobody passes while it is up, and everybody does when it is down. */
+/** No program passes while the barrier is up, and all pass when it is down. */
 export function barrierWorkload(stage: Stage): Workload {
   const path = '/barriers/one'
   return {
@@ -11,7 +11,7 @@ export function barrierWorkload(stage: Stage): Workload {
     async turn(actor) {
       const { client, chance, process, index, name } = actor
       const barrier = new Barrier(client, path)
-      // Somebody has to let the others pass in the end, whatever they left.
+      // In the end one program must remove the barrier, whatever state it is in.
       if (stage.isHealed && index === 0) {
         await barrier.lower()
         return
@@ -24,7 +24,7 @@ export function barrierWorkload(stage: Stage): Workload {
       }
       const before = client.lastZxid
       const limits = drawLimits(actor, stage)
-      // Who lets the others pass in the end does not itself wait for that.
+      // The program that removes it in the end does not itself wait for that.
       await barrier.wait(index === 0 ? { timeoutMs: 1000, ...limits } : limits)
       const node = stage.newest(client.lastZxid)?.get(path)
       stage.count(node === undefined ? 'passed, none up' : 'passed between two')
@@ -35,11 +35,11 @@ export function barrierWorkload(stage: Stage): Workload {
   }
 }
 
-/** All begin together, and nobody is alone inside. */
+/** All begin together, and none is alone inside. */
 export function doubleBarrierWorkload(stage: Stage): Workload {
   const path = '/barriers/double'
   const members = stage.programs
-  /** Who has asked to enter and has not begun to leave. */
+  /** Programs that have asked to enter and have not begun to leave. */
   const around = new Set<string>()
   return {
     needsAll: true,
@@ -68,7 +68,7 @@ export function doubleBarrierWorkload(stage: Stage): Workload {
       const member = [...tree.keys()].find((node) => node.startsWith(`${path}/_c_`))
       return member === undefined ? undefined : `${member} is left`
     },
-    // Who is alone with it in the next round ends the last one.
+    // A program that is alone in the next round ends the last one.
     mayStay: (node) => node === `${path}/ready` || node === path || node === '/barriers',
   }
 }

@@ -9,7 +9,7 @@ const path = '/cache'
 const names = ['a', 'b', 'c'] as const
 const twins = [`${path}/left`, `${path}/right`] as const
 
-/** What a cache has to show: always the twins, and what its program writes by itself. */
+/** The part of the tree that a cache has: always the twins, and what its program writes itself. */
 interface Part extends Pick<TreeCacheOptions, 'depthMax' | 'include'> {
   readonly has: (node: string) => boolean
 }
@@ -21,7 +21,7 @@ const parts: readonly Part[] = [
   { has: (node) => !isLeftOut(node), include: (node) => node !== `${path}/b` },
 ]
 
-/** Caches show the tree as it was at one moment, and in the end as it is. */
+/** Caches show the tree as of one moment, and in the end its final state. */
 export class TreeCacheWorkload implements Workload {
   private readonly stage: Stage
   private readonly caches: Opened<TreeCache>
@@ -39,7 +39,7 @@ export class TreeCacheWorkload implements Workload {
   }
 
   begin(actor: Actor): void {
-    // So patient that what it shows is always one moment.
+    // Patient enough that it always shows one moment.
     const part = actor.chance.pick(parts)
     const { depthMax, include } = part
     const opening = TreeCache.open(actor.client, path, { patienceMs: 1e9, depthMax, include })
@@ -94,7 +94,7 @@ export class TreeCacheWorkload implements Workload {
     return isInside(node)
   }
 
-  /** What was committed before a sync is seen after it. */
+  /** What was committed before a sync is visible after it. */
   private async readOwnWrite({ client, name }: Actor, data: string): Promise<void> {
     const cache = this.caches.get(name)
     if (cache === undefined) return
@@ -111,7 +111,7 @@ export class TreeCacheWorkload implements Workload {
     const cache = this.caches.get(name)
     if (cache === undefined) return
     const [left, right] = twins.map((twin) => cache.get(twin)?.stat.mzxid)
-    // Made one after the other, then always written together.
+    // They are created one after the other, then always written together.
     if (left !== right && decodeText(cache.get(twins[0])!.data) !== '0')
       this.stage.violate(`${name} sees ${left} and ${right} of what was written together`)
   }

@@ -29,17 +29,17 @@ const turnWeights = {
 const lateMsMax = 5
 const bustleMax = 8
 
-/** All that a client can do, under faults: order, ends of calls, watches, consistency. */
+/** All functions of a client under faults: order, completion of calls, watches, consistency. */
 export class ClientWorkload implements Workload {
   private readonly stage: Stage
   private readonly registers: Register[] = []
   private readonly present = new Map<string, { life: number; register: Register }>()
   private readonly mirrors = new Map<string, Mirror[]>()
   private readonly pending = new Map<string, number>()
-  /** What is told of /client/news. */
+  /** Checks the notifications about /client/news. */
   private readonly newsSequel: Sequel
   private writes = 0
-  /** Of the newest write of /client/news that was answered. */
+  /** The zxid of the newest answered write to /client/news. */
   private newsZxid = 0n
 
   constructor(stage: Stage) {
@@ -57,9 +57,9 @@ export class ClientWorkload implements Workload {
     this.pending.set(name, 0)
     this.newRegister(actor)
     client.onState(({ name: state }) => {
-      // Whoever has gone follows nothing any more.
+      // A program that has ended follows nothing any more.
       if (state === 'closed' && this.mirrors.get(name) === mirrors) this.mirrors.delete(name)
-      // What an old session asked for may still happen: the new one has a register of its own.
+      // Requests of an old session may still take effect, so the new one uses another register.
       if (state !== 'expired') return
       this.present.get(name)?.register.end()
       this.newRegister(actor)
@@ -148,13 +148,13 @@ export class ClientWorkload implements Workload {
     }
   }
 
-  /** What is told of it is told one after the other, and may be cut off in between. */
+  /** The notifications come one after the other, and the connection may be cut in between. */
   private async changeTogether(client: Client, path: string, other: string): Promise<void> {
     const data = `${this.writes}`
     await client.transaction().check('/client').set(path, data).set(other, data).commit()
   }
 
-  /** Whatever happens meanwhile, one node comes of it, and it can be deleted again. */
+  /** Whatever happens, exactly one node is created, and it can be deleted again. */
   private async protect(actor: Actor): Promise<void> {
     const { client, chance } = actor
     const limits = this.limits(actor)
@@ -202,7 +202,7 @@ export class ClientWorkload implements Workload {
     }
   }
 
-  /** Who reads linearizably sees all that was answered before. */
+  /** A linearizable read returns everything that was answered before. */
   private async news({ client, chance }: Actor): Promise<void> {
     if (chance.chance(0.5)) {
       const stat = await client.set('/client/news', `${++this.writes}`)
@@ -213,13 +213,16 @@ export class ClientWorkload implements Workload {
     }
     const least = this.newsZxid
     const { stat } = await client.get('/client/news', { consistency: 'linearizable' })
-    // A leader that was replaced unawares answers from its own epoch, as in Apache.
+    // As in Apache, a leader that was replaced without knowing answers from its own epoch.
     const isOfItsTime = epochOf(client.lastZxid) >= epochOf(least)
     if (stat.mzxid < least && isOfItsTime)
       this.stage.violate(`a linearizable read shows ${stat.mzxid} where ${least} was answered`)
   }
 
-  /** Children come and go all the time; what the node itself holds changes seldom, and must not be missed. */
+  /**
+   * Children come and go all the time; changes of the node's own data are rare, and must not be
+   * missed.
+   */
   private async bustle({ client, chance }: Actor): Promise<void> {
     if (chance.chance(0.1)) {
       await client.set('/client/bustle', `${++this.writes}`)
@@ -251,7 +254,7 @@ export class ClientWorkload implements Workload {
     return { signal: controller.signal }
   }
 
-  /** Every call has an end, in time where it has a deadline. */
+  /** Every call ends, and in time if it has a deadline. */
   private async tracked<T>(
     { name, process }: Actor,
     { timeoutMs, signal }: CallOptions,
@@ -276,7 +279,7 @@ function isLoss(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'connectionLoss'
 }
 
-/** Who lists children knows nothing of their data. */
+/** Without data, for a mirror that only lists children. */
 function withoutDataOf(mirror: Mirror, tree: Parameters<typeof difference>[1]): typeof tree {
   if (!mirror.name.includes('listing')) return tree
   return new Map([...tree].map(([path, node]) => [path, { ...node, data: '' }]))

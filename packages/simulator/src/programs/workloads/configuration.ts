@@ -7,10 +7,10 @@ import { Opened } from './opened.ts'
 
 const path = '/configurations/one'
 
-/** How often each program has changed it. */
+/** The number of changes by each program. */
 type Changes = Readonly<Record<string, number>>
 
-/** No change is lost, none happens twice, nobody sees one taken back, and in the end all see all. */
+/** No change is lost or applied twice, no client sees one undone, and in the end all see all. */
 export class ConfigurationWorkload implements Workload {
   private readonly stage: Stage
   private readonly opened: Opened<Configuration<Changes>>

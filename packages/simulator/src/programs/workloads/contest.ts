@@ -9,37 +9,37 @@ import { Rights, type RightsOptions, type Sharing } from './rights.ts'
 
 const logPath = '/log'
 
-/** What somebody was given. */
+/** A granted right. */
 export interface Prize {
   readonly held: Held
   readonly sharing?: Sharing | undefined
   readonly permits?: number | undefined
   readonly isTokenOlder?: boolean | undefined
-  /** Where several are held at once: each by its path. */
+  /** If several are held at once: each by its path. */
   readonly parts?: ReadonlyMap<string, Held> | undefined
 }
 
-/** How somebody asks for it; undefined where it was not to be had. */
+/** Asks for the right; returns undefined if it was not available. */
 export type Ask = (
   actor: Actor,
   options: ReturnType<typeof drawLimits> & { readonly lostOn: LossPolicy },
 ) => Promise<Prize | undefined>
 
 export interface ContestOptions extends RightsOptions {
-  /** For people. */
+  /** For messages. */
   readonly name: string
-  /** Where its nodes are: none of them may be left when nobody wants anything any more. */
+  /** The path of its nodes: none may remain when no program wants it any more. */
   readonly path: string
   readonly ask: Ask
-  /** Where several can be held at once: the paths of all. */
+  /** If several can be held at once: the paths of all. */
   readonly parts?: readonly string[] | undefined
-  /** Now and then somebody from outside deletes a node. */
+  /** Whether an outsider sometimes deletes a node. */
   readonly isDisturbed?: boolean | undefined
   readonly begin?: ((actor: Actor) => void) | undefined
   readonly unrest?: (() => string | undefined) | undefined
 }
 
-/** Contenders for something that one, or few, may hold at a time. */
+/** Programs that contend for something that one, or a few, may hold at a time. */
 export class Contest implements Workload {
   private readonly stage: Stage
   private readonly options: ContestOptions
@@ -106,7 +106,7 @@ export class Contest implements Workload {
   }
 }
 
-/** Draws only where there is a choice. */
+/** Draws a random number only if there is a choice. */
 function pickOne<T>(chance: Random, all: readonly T[]): T {
   return all.length === 1 ? all[0]! : chance.pick(all)
 }

@@ -1,4 +1,4 @@
-/** Contests for each recipe that hands out something to hold. */
+/** A contest for each recipe that grants something to hold. */
 import { ClosedError } from '@zabra/client'
 import {
   Election,
@@ -104,7 +104,7 @@ export function semaphoreContest(stage: Stage): Workload {
   })
 }
 
-/** Besides, everybody follows who leads, and knows it in the end. */
+/** In addition, all programs follow the leader, and know it in the end. */
 export function electionContest(stage: Stage): Workload {
   const path = '/election'
   const known = new Map<string, Candidate | undefined | 'nothing yet'>()

@@ -6,7 +6,7 @@ import { drawLimits } from './holding.ts'
 
 const path = '/counters/one'
 
-/** No count is lost, and none happens twice. */
+/** No increment is lost or applied twice. */
 export class CounterWorkload implements Workload {
   private readonly stage: Stage
   private readonly counters = new WeakMap<Client, Counter>()
@@ -36,7 +36,7 @@ export class CounterWorkload implements Workload {
     stage.count('counted')
     if (!stage.isHealed) return
     const now = await counter.get({ consistency: 'linearizable' })
-    // What one has read before another counted may be answered after it.
+    // A read that began before another program's increment may be answered after it.
     if (now > this.last) this.last = now
   }
 

@@ -6,7 +6,7 @@ import { drawLimits } from './holding.ts'
 
 const path = '/delays'
 
-/** Items that are due at a time: none is handed out before it, none is completed twice, none is lost. */
+/** Items with a due time: none is delivered early, completed twice, or lost. */
 export class DelayWorkload implements Workload {
   private readonly stage: Stage
   private readonly queues = new WeakMap<Client, DelayQueue<string>>()
@@ -59,7 +59,8 @@ export class DelayWorkload implements Workload {
     if (tree === undefined) return
     const left = new Set(
       [...tree].flatMap(([node, { data }]) =>
-        node.startsWith(`${path}/entries/`) ? [data ?? ''] : [],
+        // The value is in a frame.
+        node.startsWith(`${path}/entries/`) ? (data?.match(/item-\d+/) ?? []) : [],
       ),
     )
     for (const item of this.done.keys())

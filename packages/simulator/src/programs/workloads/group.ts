@@ -7,7 +7,9 @@ import { Opened } from './opened.ts'
 
 const path = '/group'
 
-/** Members that come, outlast their sessions and go; in the end everybody knows who is there. */
+/**
+ * Members that join, survive their sessions and leave; in the end all programs know the members.
+ */
 export class GroupWorkload implements Workload {
   private readonly stage: Stage
   private readonly known: Opened<Live<Members<string>>>

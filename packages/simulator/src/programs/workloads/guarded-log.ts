@@ -4,8 +4,8 @@ import { LostError, type Held } from '@zabra/recipes'
 import type { Stage } from '../stage.ts'
 
 /**
- * A node with a list that grows by reading and writing it, with nothing to protect it but the
- * guard of whoever holds the right: no entry may be lost, and each holder's follow one another.
+ * A node with a list that grows by read and write, protected only by the guard of the current
+ * holder: no entry may be lost, and the entries of each holder are contiguous.
  */
 export class GuardedLog {
   private readonly path: string
@@ -22,7 +22,7 @@ export class GuardedLog {
     return client.create(this.path, '')
   }
 
-  /** Under the token of one part of what is held, if it has parts. */
+  /** Uses the token of one part of what is held, if it has parts. */
   async append(client: Client, held: Held, { token }: Held = held): Promise<void> {
     const { data } = await client.get(this.path)
     const entry = `${token}:${++this.count}`

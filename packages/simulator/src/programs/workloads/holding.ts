@@ -6,7 +6,7 @@ import type { Actor } from '../workload.ts'
 
 const stepsMax = 4
 
-/** Uses what is held for a while, and gives it back. */
+/** Uses what is held for a while, and releases it. */
 export async function holdFor(
   actor: Actor,
   stage: Stage,
@@ -22,8 +22,8 @@ export async function holdFor(
 }
 
 /**
- * Uses for a while what is held until this signal aborts. Most stop when they are told to; some do
- * not listen, and go on in the next session as if nothing had happened.
+ * Uses what is held until this signal aborts. Most programs stop then; some ignore the signal, and
+ * continue in the next session as if nothing had happened.
  */
 export async function workUnder(
   actor: Actor,
@@ -52,7 +52,7 @@ export async function workUnder(
   }
 }
 
-/** Whoever holds something is told when it may be lost, for a reason, and at once. */
+/** A holder must be notified when the right may be lost, with a reason, and at once. */
 function witness(
   { client, process, name }: Actor,
   stage: Stage,
@@ -76,7 +76,9 @@ function witness(
   })
 }
 
-/** A deadline or a signal, or none. After everything has healed everybody waits for their turn. */
+/**
+ * A deadline, a signal, or neither. After everything is healed, all programs wait without limit.
+ */
 export function drawLimits({ chance, process }: Actor, stage: Stage): CallOptions {
   const kind = stage.isHealed
     ? 'none'
@@ -89,7 +91,7 @@ export function drawLimits({ chance, process }: Actor, stage: Stage): CallOption
   return { signal: controller.signal }
 }
 
-/** Somebody from outside deletes the node of whoever comes first. */
+/** An outsider deletes the node of the first contender. */
 export async function deleteFirst(
   { client, name }: Actor,
   stage: Stage,
@@ -110,17 +112,17 @@ export async function deleteFirst(
   })
 }
 
-/** Why nobody can be done here with a path: a session still has a node below it. */
+/** Why a path cannot be clean yet: a session still has a node below it. */
 export function leftBelow(stage: Stage, path: string): string | undefined {
   const tree = stage.tree()
   if (tree === undefined) return 'no server serves'
   const inside = [...tree].filter(([node]) => node.startsWith(`${path}/`))
-  // The containers in it stay a little longer.
+  // Containers in it stay a little longer.
   const left = inside.find(([, { stat }]) => stat.ephemeralOwner !== 0n)
   return left && `${left[0]} is left`
 }
 
-/** What is sent to somebody outside arrives after a while, whatever becomes of the sender. */
+/** A message to an outsider arrives after a while, even if the sender has died. */
 export function sendLate({ chance }: Actor, stage: Stage, act: () => void): void {
   stage.after(chance.next() * (chance.chance(0.2) ? 2000 : 20), act)
 }

@@ -9,7 +9,7 @@ import { Rights } from './rights.ts'
 const path = '/leader-only'
 const logPath = '/log'
 
-/** What the work itself throws now and then. */
+/** An error that the work itself sometimes throws. */
 class WorkFailed extends Error {
   override readonly name = 'WorkFailed'
 }
@@ -23,8 +23,9 @@ interface Ending {
 }
 
 /**
- * Work that only the leader does. Its terms are granted as any leadership; besides, the work of one
- * call never overlaps with itself, and the call ends as the work did in a term that was held.
+ * Work that only the leader does. Its terms are checked like any leadership. In addition, the work
+ * of one call never overlaps with itself, and the call ends as the work did in a term that was
+ * held.
  */
 export class LeaderOnlyWorkload implements Workload {
   private readonly stage: Stage
@@ -91,11 +92,11 @@ export class LeaderOnlyWorkload implements Workload {
   }
 }
 
-/** What is known of one call of `leaderOnly`. */
+/** The state of one call of `Election.run`. */
 class Call {
   private readonly actor: Actor
   private readonly stage: Stage
-  /** Of the work that is going on. */
+  /** The signal of the work in progress. */
   private signal: AbortSignal | undefined
   private terms = 0
   private last: Ending | undefined

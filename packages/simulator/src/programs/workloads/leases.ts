@@ -9,8 +9,8 @@ const path = '/leases/one'
 const logPath = '/lease-log'
 
 /**
- * A lease that outlives sessions: what its holders write under guard is never lost, and the writes of
- * each follow one another, whoever stands still, is cut off or comes back.
+ * A lease that outlives sessions: guarded writes of its holders are never lost, and those of each
+ * are contiguous, whether a holder is paused, cut off or comes back.
  */
 export class LeaseWorkload implements Workload {
   private readonly stage: Stage

@@ -1,4 +1,4 @@
-/** Programs that keep up with a tree by watches of each kind: in the end they know how it is. */
+/** Programs that follow a tree by watches of each kind: in the end they know its final state. */
 import {
   ClosedError,
   ConnectionLossError,
@@ -12,15 +12,15 @@ import { decodeText } from '@zabra/protocol'
 import type { TreeDump } from '../../history/tree-dump.ts'
 import type { Actor } from '../workload.ts'
 
-/** What a program believes of some nodes: their data by path. */
+/** What a program believes about some nodes: their data by path. */
 export interface Mirror {
   readonly name: string
   readonly nodes: ReadonlyMap<string, string>
-  /** Which nodes it is about. */
+  /** The nodes that it covers. */
   readonly isOf: (path: string) => boolean
 }
 
-/** How the mirror differs from the tree. */
+/** The first difference between mirror and tree. */
 export function difference({ name, nodes, isOf }: Mirror, tree: TreeDump): string | undefined {
   for (const [path, { data }] of tree) {
     if (isOf(path) && nodes.get(path) !== data)
@@ -30,7 +30,7 @@ export function difference({ name, nodes, isOf }: Mirror, tree: TreeDump): strin
   return gone === undefined ? undefined : `${name} has not heard that ${gone} is gone`
 }
 
-/** By a persistent watch: of each node that is told of, what it holds now is read. */
+/** Uses a persistent watch: reads each node that a notification names. */
 export function mirrorByWatching(
   { client, name }: Actor,
   path: string,
@@ -42,7 +42,7 @@ export function mirrorByWatching(
     const changes = client.watch(path, { recursive, initial: true, renew: true })
     for await (const change of changes) {
       hear(change)
-      // Children that come and go are no reason to read: they must not stand for anything else.
+      // Notifications about children are ignored: they must not replace others.
       if (change.type !== 'children') await refresh(client, nodes, change.path)
     }
   }
@@ -52,7 +52,7 @@ export function mirrorByWatching(
   return { name: `${name}, watching ${path},`, nodes, isOf }
 }
 
-/** By a persistent watch on the parent: where only its data changed, nobody lists. */
+/** Uses a persistent watch on the parent: does not list children if only the data changed. */
 export function mirrorOfChildrenByWatching({ client, name }: Actor, path: string): Mirror {
   const nodes = new Map<string, string>()
   const follow = async (): Promise<void> => {
@@ -64,7 +64,7 @@ export function mirrorOfChildrenByWatching({ client, name }: Actor, path: string
   return { name: `${name}, watching and listing ${path},`, nodes, isOf }
 }
 
-/** By one-shot watches, set again after each that fires. */
+/** Uses one-shot watches, set again each time they fire. */
 export function mirrorByOneShots({ client, name }: Actor, path: string): Mirror {
   const nodes = new Map<string, string>()
   const look = async (): Promise<void> => {
@@ -85,7 +85,7 @@ export function mirrorByOneShots({ client, name }: Actor, path: string): Mirror 
   return { name: `${name}, with one-shots on ${path},`, nodes, isOf: (at) => at === path }
 }
 
-/** By one-shot watches on the children. */
+/** Uses one-shot watches on the children. */
 export function mirrorOfChildren({ client, name }: Actor, path: string): Mirror {
   const nodes = new Map<string, string>()
   const look = async (): Promise<void> => {

@@ -1,10 +1,10 @@
-/** Contests for several locks at once, and for write locks that become read locks. */
+/** Contests for several locks at once, and for write locks that are downgraded to read locks. */
 import { MultiLock, ReadWriteLock } from '@zabra/recipes'
 import type { Stage } from '../stage.ts'
 import type { Workload } from '../workload.ts'
 import { Contest } from './contest.ts'
 
-/** Everybody wants some of the locks and names them in any order: nobody may wait for ever. */
+/** All programs want some of the locks and name them in any order: none may wait forever. */
 export function multiLockContest(stage: Stage): Workload {
   const paths = ['/multi/a', '/multi/b', '/multi/c']
   return new Contest(stage, {
@@ -25,7 +25,7 @@ export function multiLockContest(stage: Stage): Workload {
   })
 }
 
-/** Some writers become readers, which no other writer may come in between. */
+/** Some writers become readers, and no other writer may come in between. */
 export function downgradeContest(stage: Stage): Workload {
   return new Contest(stage, {
     name: 'the downgraded lock',

@@ -7,15 +7,15 @@ import { drawLimits } from './holding.ts'
 const path = '/names'
 const namesMax = 8
 
-/** What one name stands for, as programs were told. */
+/** The value of one name, as reported to programs. */
 interface Named {
   readonly name: string
-  /** What it was bound to by somebody who was told so. */
+  /** The value that a program bound successfully. */
   bound: string | undefined
   found: string | undefined
 }
 
-/** A name is bound once, whoever tries; and to all who ask it stands for the same thing. */
+/** A name is bound once, whoever tries; and all programs see the same value. */
 export class NamesWorkload implements Workload {
   private readonly stage: Stage
   private readonly names: Named[] = []
@@ -33,7 +33,7 @@ export class NamesWorkload implements Workload {
     const act = stage.isHealed ? 'resolve' : chance.pick(['bind', 'lookup', 'resolve'] as const)
     const limits = drawLimits(actor, stage)
     if (act === 'resolve') {
-      // After everything has healed each name is bound by whoever waits for it.
+      // After everything is healed, each name is bound by a program that waits for it.
       const named = chance.pick(names)
       const timeoutMs = chance.between(1, 1000)
       if (stage.isHealed) await this.bind(service, named, actor, limits)

@@ -4,7 +4,7 @@ import type { Actor } from '../workload.ts'
 
 interface Entry<T> {
   readonly client: Client
-  /** Undefined until it is there. */
+  /** Undefined until it is open. */
   readonly opened: T | undefined
 }
 
@@ -19,7 +19,10 @@ export class Opened<T> {
     this.what = what
   }
 
-  /** For this client, until it ends; what an earlier one of the program had opened is forgotten. */
+  /**
+   * Opens it for this client, until the client ends; replaces what an earlier client of the program
+   * had opened.
+   */
   open({ client, name, process }: Actor, opening: Promise<T>, then?: (opened: T) => void): void {
     this.byName.set(name, { client, opened: undefined })
     client.onState((state) => {
@@ -43,7 +46,9 @@ export class Opened<T> {
     return this.byName.get(name)?.opened
   }
 
-  /** What somebody has not opened, or the first complaint of `look` about what somebody has. */
+  /**
+   * The program that has not opened its object, or the first complaint of `look` about an open one.
+   */
   unrest(look: (opened: T, name: string) => string | undefined): string | undefined {
     for (const [name, { opened }] of this.byName) {
       if (opened === undefined) return `${name} does not know ${this.what} yet`

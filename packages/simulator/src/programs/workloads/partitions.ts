@@ -11,7 +11,7 @@ const path = '/partitions'
 const logsPath = '/partition-logs'
 const items = ['a', 'b', 'c', 'd']
 
-/** A set that is divided among members who come and go: what is written of each item has one writer at a time. */
+/** A set that is divided among changing members: each item has one writer at a time. */
 export class PartitionWorkload implements Workload {
   private readonly stage: Stage
   private readonly logs: ReadonlyMap<string, GuardedLog>

@@ -14,8 +14,8 @@ const stepsMax = 3
 const takeMsMax = 10_000
 
 /**
- * Items that are put in and worked on: none is lost, none is done twice, and of what their
- * consumers write under guard nothing is written by one whose item is somebody else's by then.
+ * Items that are put into a queue and processed: none is lost or processed twice, and a consumer
+ * whose item has been given to another one cannot write under guard.
  */
 export class QueueWorkload implements Workload {
   readonly needsAll = true
@@ -46,7 +46,7 @@ export class QueueWorkload implements Workload {
     const { client, chance, index } = actor
     const queue = this.queues.get(client)!
     const limits = drawLimits(actor, stage)
-    // In the end one puts items in until all others have got one.
+    // In the end one program puts items until all others have got one.
     const isPutting = stage.isHealed ? index === 0 : chance.chance(0.5)
     if (isPutting) {
       const item = `item-${++this.items}`
@@ -57,12 +57,13 @@ export class QueueWorkload implements Workload {
       this.put.add(item)
       stage.count('items put')
     } else if (stage.isHealed) {
-      // Who has got one leaves the others theirs: those who come anew may overtake who waits.
+      // A program that got one leaves items to the others, because new consumers may overtake
+      // waiting ones.
       if (this.served.has(actor.name)) await actor.process.sleep(100)
       else await this.work(actor, await queue.take({ signal: stage.ending.signal }))
       this.served.add(actor.name)
     } else if (limits.signal !== undefined) {
-      // One after another, until it has had enough.
+      // One after another, until it has enough.
       for await (const item of queue.items({ signal: limits.signal })) await this.work(actor, item)
     } else {
       await this.work(actor, await queue.take({ timeoutMs: takeMsMax, ...limits }))
@@ -92,7 +93,7 @@ export class QueueWorkload implements Workload {
     return [path, donePath, logsPath].some((folder) => node.startsWith(folder))
   }
 
-  /** Answers whether there was anything to do. */
+  /** Returns whether there was an item. */
   private async work(
     { client, chance, process, name }: Actor,
     item: Awaited<ReturnType<Queue<string>['tryTake']>>,

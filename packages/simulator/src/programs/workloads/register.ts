@@ -5,7 +5,7 @@ import type { Actor } from '../workload.ts'
 interface Write {
   readonly kind: 'write'
   readonly value: number
-  /** Of the node, when it was answered. */
+  /** The version of the node in the answer. */
   version?: number
 }
 
@@ -18,8 +18,8 @@ interface Read {
 const burstMax = 12
 
 /**
- * A node that only one session writes, one number after the other. That makes every answer
- * checkable: what was asked earlier happened earlier.
+ * A node that only one session writes, with increasing numbers. That makes every answer checkable:
+ * earlier requests take effect earlier.
  */
 export class Register {
   private readonly path: string
@@ -34,12 +34,12 @@ export class Register {
     this.stage = stage
   }
 
-  /** The session is gone, and with it the node. */
+  /** The session has ended, and the node is deleted with it. */
   end(): void {
     this.isOver = true
   }
 
-  /** Several requests at once; fails as the first of them that does. */
+  /** Sends several requests at once; fails with the first error. */
   async burst({ client, chance, process }: Actor): Promise<void> {
     const calls: Promise<void>[] = []
     let failure: { readonly reason: unknown } | undefined
@@ -83,7 +83,7 @@ export class Register {
     if (overtaken?.kind === 'write' && seen >= overtaken.value)
       this.violate(`${told}, though ${overtaken.value} was written later`)
     if (read.consistency !== 'session') return
-    // What was asked for before and is not to be seen by now must never be.
+    // A request sent earlier whose effect is not visible by now must never take effect.
     const before = asked.slice(0, place)
     const missing = new Set(
       before.flatMap((call) => (call.kind === 'write' && call.value > seen ? [call.value] : [])),
@@ -124,7 +124,7 @@ export class Register {
     }
   }
 
-  /** The node may not be there where the answer to its creation is missing. */
+  /** The node may be missing if the reply to its creation was lost. */
   private tolerate(error: unknown): void {
     if (this.isMade || !isRefusal(error, 'noNode')) throw error
   }

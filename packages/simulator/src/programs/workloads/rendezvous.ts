@@ -1,21 +1,21 @@
 import { isRefusal, text } from '@zabra/client'
 import { Rendezvous, type Held, type Meeting } from '@zabra/recipes'
-import type { ProgramProcess } from '../program-process.ts'
+import type { ProgramProcess } from '../../host/program-process.ts'
 import type { Stage } from '../stage.ts'
 import type { Actor, Workload } from '../workload.ts'
 import { drawLimits, holdFor } from './holding.ts'
 
 const folder = '/rendezvous'
 
-/** Somewhere to meet, and what was said there. */
+/** A place to meet, and the value that was published there. */
 interface Place {
   readonly path: string
-  /** The transaction that made it. */
+  /** The transaction that created it. */
   readonly czxid: bigint
   said: string | undefined
 }
 
-/** What is said at a place is said once, and all who come hear the same. */
+/** One value is published at a place, once, and all participants get the same. */
 export class RendezvousWorkload implements Workload {
   private readonly stage: Stage
   private readonly places: Place[] = []
@@ -109,7 +109,7 @@ export class RendezvousWorkload implements Workload {
     place.said = word
   }
 
-  /** Who is told that the place is gone is told the truth. */
+  /** A client that is told that the place is gone must be right. */
   private missed({ client, name }: Actor, { path, czxid }: Place, error: unknown): void {
     if (!isRefusal(error, 'noNode')) throw error
     this.stage.count('gone')

@@ -1,43 +1,45 @@
 import type { Held } from '@zabra/recipes'
 import type { Stage } from '../stage.ts'
 
-/** Who may have a right beside whom: nobody else, others who share it, or so many at most. */
+/** Who may hold a right at the same time: one holder, others who share it, or a limited number. */
 export type Sharing = 'alone' | 'shared'
 
 export interface Grant {
   readonly holder: string
   readonly held: Held
   readonly sharing: Sharing
-  /** How many permits it stands for. */
+  /** The number of permits it stands for. */
   readonly permits: number
-  /** The token is older than the node, whose name nobody else ever uses. */
+  /** The token is older than the node, whose name is never used again. */
   readonly isTokenOlder?: boolean | undefined
-  /** How much of the tree they had seen: somebody who stood still may learn late of old luck. */
+  /**
+   * How much of the tree they had seen: a program that was paused may learn late of an old grant.
+   */
   readonly seenZxid: bigint
 }
 
 export interface RightsOptions {
-  /** How many permits there are, where they count. */
+  /** The number of permits, if they are limited. */
   readonly permitsMax?: number | undefined
 }
 
 /**
- * All that was ever granted, held against the tree as it is.
+ * Everything that was ever granted, compared with the tree.
  *
- * Two may hold at a time by the clock: somebody who does not know yet that the session is over.
- * But who is granted something has seen the tree without the node of whoever had it before, and
- * tokens grow from one holder to the next. So a resource that refuses a token when it has seen a
- * larger one never refuses somebody whose node is still there.
+ * Two programs may hold a right at the same time by the clock: one may not know yet that its
+ * session has ended. But a program that is granted a right has seen the tree without the previous
+ * holder's node, and tokens grow from one holder to the next. So a resource that refuses a token
+ * smaller than one it has seen never refuses a holder whose node still exists.
  */
 export class Rights {
   private readonly stage: Stage
   private readonly name: string
   private readonly permitsMax: number | undefined
-  /** Those whose nodes may still be there. */
+  /** Grants whose nodes may still exist. */
   private open: Grant[] = []
-  /** By their tokens. */
+  /** Grants by token. */
   private readonly grants = new Map<bigint, Grant>()
-  /** The largest that the resource has let in of those who were alone, and of all. */
+  /** The largest tokens that the resource accepted: of exclusive holders, and of all. */
   private seenAlone = -1n
   private seen = -1n
 
@@ -47,7 +49,7 @@ export class Rights {
     this.permitsMax = permitsMax
   }
 
-  /** Somebody was given the right. */
+  /** A program was granted the right. */
   grant(grant: Grant): void {
     const { stage, name } = this
     const { holder, held, sharing } = grant
@@ -64,11 +66,11 @@ export class Rights {
     this.open.push(grant)
   }
 
-  /** Asked of something outside; answers whether it was let in. */
+  /** Uses an external resource; returns whether it accepted the token. */
   use(holder: string, held: Held, sharing: Sharing): boolean {
     const { stage, name } = this
     const { token } = held
-    // Those who share do not follow one another. Whoever is alone follows all of them.
+    // Shared holders need not be in order. An exclusive holder comes after all of them.
     const largest = sharing === 'alone' ? this.seen : this.seenAlone
     if (token >= largest) {
       if (sharing === 'alone') this.seenAlone = token
@@ -77,14 +79,14 @@ export class Rights {
       return true
     }
     stage.count(`refused: ${name}`)
-    // A server that has not applied as much as the one with the larger token saw cannot tell.
+    // A server that has not applied what the holder of the larger token saw cannot tell.
     const seenZxid = this.grants.get(largest)?.seenZxid ?? 0n
     if (this.isThere(this.grants.get(token) ?? { held }, seenZxid) === true)
       stage.violate(`${holder} still has ${name}, and its token ${token} is refused`)
     return false
   }
 
-  /** Whether the later of two was granted in sight of the other's node. */
+  /** Whether the later of two was granted while the other's node was visible. */
   private areBoth(a: Grant, b: Grant): boolean {
     const [earlier, later] = a.held.token < b.held.token ? [a, b] : [b, a]
     if (earlier.held.signal.aborted && this.permitsMax !== undefined) return false

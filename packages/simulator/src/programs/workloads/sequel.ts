@@ -8,13 +8,13 @@ interface Step {
 }
 
 /**
- * What readers are told of a node that is never deleted. Where `missed` is not said, a change
- * follows on the one that was told before: the next version came of it.
+ * Checks the notifications about a node that is never deleted. Unless `missed` is reported, each
+ * change must be the version directly after the previous one.
  */
 export class Sequel {
   private readonly path: string
   private readonly stage: Stage
-  /** By the transaction it came of, as far as anybody was answered. */
+  /** Versions by the transaction that made them, as far as they were answered. */
   private readonly versions = new Map<bigint, number>()
   private readonly steps: Step[] = []
 

@@ -7,7 +7,7 @@ import { Opened } from './opened.ts'
 const base = '/services'
 const service = 'mail'
 
-/** Only what was offered is found, under the number it was offered with; in the end nothing is. */
+/** Only offered instances are found, with the number they were offered with; in the end none is. */
 export class ServicesWorkload implements Workload {
   private readonly stage: Stage
   private readonly opened: Opened<Service<number>>
@@ -63,7 +63,7 @@ export class ServicesWorkload implements Workload {
     })
   }
 
-  /** Nothing is wrong any more: what is offered is found. */
+  /** After everything is healed, an offered instance must be found. */
   private async findOwn({ name }: Actor, id: string): Promise<void> {
     const isOwn = (one: { readonly id: string }): boolean => one.id === id
     await this.opened.get(name)?.until((instances) => instances.some(isOwn))

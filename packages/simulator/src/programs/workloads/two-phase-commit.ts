@@ -15,7 +15,7 @@ interface Attempt {
   isThere: boolean
 }
 
-/** Sites agree on each transaction, whoever fails, and in the end each knows the outcome. */
+/** Sites agree on each transaction despite failures, and in the end each knows the outcome. */
 export class TwoPhaseCommitWorkload implements Workload {
   readonly needsAll = true
   private readonly stage: Stage
@@ -85,7 +85,7 @@ export class TwoPhaseCommitWorkload implements Workload {
     this.stage.count(`proposed: ${form}`)
     const options = chance.chance(0.3) ? { abortAfterMs: chance.between(1, 3000) } : {}
     const isTidy = chance.chance(0.5)
-    // Whoever proposes coordinates, as long as it lives.
+    // The proposer coordinates as long as it lives.
     const coordinate = async (): Promise<void> => {
       attempt.decisions.set('proposer', await commit.decision(options))
       if (!isTidy) return
@@ -97,7 +97,7 @@ export class TwoPhaseCommitWorkload implements Workload {
 
   private async takePart(actor: Actor, attempt: Attempt): Promise<void> {
     const { client, chance, name, process } = actor
-    // Who waits in one transaction for somebody who waits in another must give up at some time.
+    // Two sites that wait for each other in different transactions must give up eventually.
     const patience = this.stage.isHealed ? {} : { timeoutMs: chance.between(100, 3000) }
     const limits = { ...patience, ...drawLimits(actor, this.stage) }
     const { path } = attempt
@@ -105,14 +105,14 @@ export class TwoPhaseCommitWorkload implements Workload {
       .join(name, limits)
       .catch(gone)
     if (joined === undefined) {
-      // After a commit it is not forgotten before every site has acknowledged.
+      // After a commit the outcome is kept until every site has acknowledged it.
       attempt.decisions.set(name, 'abort')
       return
     }
     await using site = joined
     await process.sleep(chance.next() * chance.pick([5, 100, this.stage.isHealed ? 5 : 2000]))
     const vote = await site.vote(chance.chance(0.9) ? 'commit' : 'abort', limits)
-    // The other way round it may have been forgotten, and so aborted.
+    // In the opposite case it may have been forgotten, which means abort.
     if (vote === 'commit' && attempt.votes.get(name) === 'abort')
       this.stage.violate(`${name} voted against ${path}, and now it is for it`)
     attempt.votes.set(name, vote)

@@ -1,0 +1,120 @@
+import { useState } from 'preact/hooks'
+import { change, get, type Ensemble } from '../api.ts'
+import { Dialog, Problem } from '../dialog.tsx'
+import { usePolled } from '../polled.ts'
+import { servers } from '../servers.ts'
+import { announcement, go, isAdmin, place } from '../state.ts'
+import { Metrics } from './metrics.tsx'
+import { RollingRestart } from './restart.tsx'
+import { ServerCard } from './server-card.tsx'
+import { Timeline } from './timeline.tsx'
+
+/** The servers, who leads and led, their metrics, and a rolling restart. */
+export function EnsembleView() {
+  const { value, error, again } = usePolled(() => get<Ensemble>('/ensemble'), 2000, 'ensemble')
+  const [isHandingOver, setHandingOver] = useState(false)
+  const { query } = place.value
+  const beganMs = Date.parse(query.get('restart') ?? '')
+  const isRestarting = !Number.isNaN(beganMs)
+  return (
+    <div class="page">
+      <Problem error={error} />
+      {value !== undefined && (
+        <>
+          <div class="line">
+            <h2 class="grow">{titleOf(value)}</h2>
+            {value.mode === 'ensemble' && !isRestarting && (
+              <button
+                type="button"
+                onClick={() =>
+                  go('ensemble', {
+                    ...Object.fromEntries(query),
+                    restart: new Date().toISOString(),
+                  })
+                }
+              >
+                Rolling restart
+              </button>
+            )}
+            {isAdmin.value && value.leader !== null && originOfLeader(value) !== undefined && (
+              <button type="button" onClick={() => setHandingOver(true)}>
+                Hand leadership over
+              </button>
+            )}
+          </div>
+          {isRestarting && (
+            <RollingRestart
+              ensemble={value}
+              beganMs={beganMs}
+              onHandOver={() => setHandingOver(true)}
+            />
+          )}
+          <div class="cards servers">
+            {value.members.map((member) => (
+              <ServerCard key={member.id} member={member} />
+            ))}
+          </div>
+          {value.mode === 'ensemble' && <Timeline ensemble={value} />}
+          <Metrics ensemble={value} />
+        </>
+      )}
+      {isHandingOver && value !== undefined && (
+        <HandOverDialog
+          ensemble={value}
+          onClose={() => {
+            setHandingOver(false)
+            again()
+          }}
+        />
+      )}
+    </div>
+  )
+}
+
+function titleOf({ mode, members, leader }: Ensemble): string {
+  if (mode === 'standalone') return 'One server'
+  return `${members.length} servers, ${leader === null ? 'no leader' : `server ${leader} leads`}`
+}
+
+/** Only the leader can hand over: it is asked wherever this page comes from. */
+function originOfLeader({ leader }: Ensemble): string | undefined {
+  return servers.value.find(({ id }) => id === leader)?.origin
+}
+
+interface DialogProps {
+  readonly ensemble: Ensemble
+  readonly onClose: () => void
+}
+
+function HandOverDialog({ ensemble, onClose }: DialogProps) {
+  const [error, setError] = useState<unknown>(undefined)
+  const [isBusy, setBusy] = useState(false)
+  const submit = async (event: Event): Promise<void> => {
+    event.preventDefault()
+    setBusy(true)
+    try {
+      const origin = originOfLeader(ensemble)
+      const path = '/ensemble/hand-over'
+      const { leader } = await change<{ leader: string }>('POST', path, {}, {}, origin)
+      announcement.value = `Server ${leader} leads now`
+      onClose()
+    } catch (fault) {
+      setError(fault)
+      setBusy(false)
+    }
+  }
+  return (
+    <Dialog title={`Server ${ensemble.leader} hands leadership over`} onClose={onClose}>
+      <form onSubmit={(event) => void submit(event)}>
+        <p>
+          Another server that is caught up will lead. Writes wait for some milliseconds; sessions
+          and their ephemeral znodes stay.
+        </p>
+        <Problem error={error} />
+        <button class="primary" disabled={isBusy}>
+          Hand over
+        </button>
+      </form>
+    </Dialog>
+  )
+}

@@ -1,0 +1,137 @@
+import { useState } from 'preact/hooks'
+import type { ChangeFilter } from './filter.ts'
+import { changeKinds, kindText, type ChangeKind } from './change.ts'
+import { PointField } from './point-field.tsx'
+
+interface Props {
+  readonly filter: ChangeFilter
+  readonly onChange: (filter: ChangeFilter) => void
+}
+
+const none: ChangeFilter = {
+  path: '',
+  isExact: false,
+  session: undefined,
+  kinds: [],
+  from: undefined,
+  to: undefined,
+}
+const spans = [
+  ['15 min', 15 * 60_000],
+  ['1 h', 3_600_000],
+  ['24 h', 86_400_000],
+  ['7 days', 7 * 86_400_000],
+] as const
+
+export function FilterForm({ filter, onChange }: Props) {
+  const [path, setPath] = useState(filter.path)
+  const [session, setSession] = useState(filter.session ?? '')
+  const isFiltered = JSON.stringify({ ...none, ...filter }) !== JSON.stringify(none)
+  const isSessionRight = session === '' || /^0x[0-9a-f]{1,16}$/i.test(session)
+  const now = (): ChangeFilter => ({
+    ...filter,
+    path: path.trim() === '/' ? '' : path.trim().replace(/(.)\/+$/, '$1'),
+    session: session === '' || !isSessionRight ? undefined : session.toLowerCase(),
+  })
+  const submit = (): void => {
+    const next = now()
+    if (JSON.stringify(next) !== JSON.stringify(filter)) onChange(next)
+  }
+  const toggle = (kind: ChangeKind): void => {
+    const { kinds } = filter
+    const next = kinds.includes(kind) ? kinds.filter((each) => each !== kind) : [...kinds, kind]
+    onChange({ ...now(), kinds: changeKinds.filter((each) => next.includes(each)) })
+  }
+  return (
+    <form
+      class="filter"
+      aria-label="Which changes"
+      onSubmit={(event) => {
+        event.preventDefault()
+        submit()
+      }}
+    >
+      <label class="wide-field">
+        Path
+        <input
+          value={path}
+          placeholder="/ and all below it"
+          pattern="/.*"
+          title="A path begins with /"
+          onInput={(event) => setPath(event.currentTarget.value)}
+          onChange={(event) => event.currentTarget.checkValidity() && submit()}
+        />
+      </label>
+      <label>
+        Session
+        <input
+          value={session}
+          placeholder="0x…"
+          aria-invalid={!isSessionRight}
+          onInput={(event) => setSession(event.currentTarget.value)}
+          onChange={submit}
+        />
+      </label>
+      <PointField
+        label="From"
+        value={filter.from}
+        placeholder="the beginning"
+        onChange={(from) => onChange({ ...now(), from })}
+      />
+      <PointField
+        label="To"
+        value={filter.to}
+        placeholder="now, and live"
+        onChange={(to) => onChange({ ...now(), to })}
+      />
+      <div class="line chips" role="group" aria-label="Kinds of changes">
+        {changeKinds.map((kind) => (
+          <button
+            key={kind}
+            type="button"
+            class={`chip ${kind}`}
+            aria-pressed={filter.kinds.includes(kind)}
+            onClick={() => toggle(kind)}
+          >
+            {kindText[kind]}
+          </button>
+        ))}
+        {filter.path !== '' && (
+          <label class="check">
+            <input
+              type="checkbox"
+              checked={filter.isExact}
+              onChange={(event) => onChange({ ...now(), isExact: event.currentTarget.checked })}
+            />
+            only this znode
+          </label>
+        )}
+        <span class="grow" />
+        <span class="line" role="group" aria-label="Time range">
+          {spans.map(([name, ms]) => (
+            <button
+              key={name}
+              type="button"
+              class="chip"
+              onClick={() =>
+                onChange({
+                  ...now(),
+                  from: new Date(Date.now() - ms).toISOString(),
+                  to: undefined,
+                })
+              }
+            >
+              Last {name}
+            </button>
+          ))}
+        </span>
+        {isFiltered && (
+          <button type="button" class="chip" onClick={() => onChange(none)}>
+            Clear
+          </button>
+        )}
+        <button class="hidden">Apply</button>
+      </div>
+    </form>
+  )
+}

@@ -1,0 +1,45 @@
+/** Which changes are shown; it lives in the address of the page. */
+import type { Query } from '../api.ts'
+import { changeKinds, type ChangeKind } from './change.ts'
+
+export interface ChangeFilter {
+  readonly path: string
+  readonly isExact: boolean
+  readonly session: string | undefined
+  /** All, if it is empty. */
+  readonly kinds: readonly ChangeKind[]
+  readonly from: string | undefined
+  readonly to: string | undefined
+}
+
+export function filterIn(query: URLSearchParams): ChangeFilter {
+  const words = query.get('kinds')?.split(',') ?? []
+  return {
+    path: query.get('path') ?? '',
+    isExact: query.get('exact') === 'true',
+    session: query.get('session') ?? undefined,
+    kinds: changeKinds.filter((kind) => words.includes(kind)),
+    from: query.get('from') ?? undefined,
+    to: query.get('to') ?? undefined,
+  }
+}
+
+/** For the address of the page, and for the API: what does not filter is left out. */
+export function queryOf(filter: ChangeFilter): Record<string, string> {
+  const { path, isExact, session, kinds, from, to } = filter
+  return {
+    ...(path === '' ? {} : { path }),
+    ...(isExact && path !== '' ? { exact: 'true' } : {}),
+    ...(session === undefined ? {} : { session }),
+    ...(kinds.length === 0 || kinds.length === changeKinds.length
+      ? {}
+      : { kinds: kinds.join(',') }),
+    ...(from === undefined ? {} : { from }),
+    ...(to === undefined ? {} : { to }),
+  }
+}
+
+/** The same without the range: what happens now has no end. */
+export function liveQueryOf(filter: ChangeFilter): Query {
+  return queryOf({ ...filter, from: undefined, to: undefined })
+}

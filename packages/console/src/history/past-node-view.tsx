@@ -1,0 +1,131 @@
+import { useEffect, useState } from 'preact/hooks'
+import { AclWords } from '../acl-view.tsx'
+import { ApiError, get, type Node } from '../api.ts'
+import { DataView } from '../data-view.tsx'
+import { Problem } from '../dialog.tsx'
+import { bytesText } from '../format.ts'
+import { Crumbs, Facts } from '../node-facts.tsx'
+import { hrefOf, mayRead, mayWrite } from '../state.ts'
+import { differenceOf, momentOf, versionsOf } from './links.ts'
+import { dataAt, nodeAt, type PastNode } from './past.ts'
+import { RestoreDialog } from './restore-dialog.tsx'
+import { UndeleteDialog } from './undelete-dialog.tsx'
+
+/** Longer values are loaded when somebody asks for them. */
+const unaskedBytesMax = 256 * 1024
+
+interface Props {
+  readonly path: string
+  readonly at: string
+}
+
+/** A znode as it was. */
+export function PastNodeView({ path, at }: Props) {
+  const [node, setNode] = useState<PastNode | undefined>(undefined)
+  const [bytes, setBytes] = useState<Uint8Array | undefined>(undefined)
+  const [now, setNow] = useState<Node | 'gone' | 'hidden' | undefined>(undefined)
+  const [error, setError] = useState<unknown>(undefined)
+  const [dialog, setDialog] = useState<'restore' | 'undelete' | undefined>(undefined)
+  const loadData = (): void => void dataAt(path, at).then(setBytes, setError)
+  const lookNow = (): void => {
+    get<Node>('/node', { path }).then(setNow, (fault: unknown) =>
+      setNow(fault instanceof ApiError && fault.code === 'noNode' ? 'gone' : 'hidden'),
+    )
+  }
+  useEffect(() => {
+    lookNow()
+    nodeAt(path, at).then((found) => {
+      setNode(found)
+      if (mayRead.value && found.dataLength <= unaskedBytesMax) loadData()
+    }, setError)
+  }, [path, at])
+  const isSame = typeof now === 'object' && node !== undefined && now.mzxid === node.mzxid
+  return (
+    <section class="node" aria-label={`Znode ${path} then`}>
+      <header>
+        <h2>
+          <Crumbs path={path} hrefAt={(to) => momentOf(at, to)} />
+        </h2>
+        <div class="actions">
+          {now === 'gone' && node !== undefined && mayWrite.value && (
+            <button type="button" onClick={() => setDialog('undelete')}>
+              Undelete
+            </button>
+          )}
+          {typeof now === 'object' && !isSame && bytes !== undefined && mayWrite.value && (
+            <button type="button" onClick={() => setDialog('restore')}>
+              Restore
+            </button>
+          )}
+        </div>
+      </header>
+      {error instanceof ApiError && error.code === 'noNode' ? (
+        <p class="muted">There was no such znode at that moment.</p>
+      ) : (
+        <Problem error={error} />
+      )}
+      {node !== undefined && (
+        <>
+          <p class="line links">
+            <NowText now={now} isSame={isSame} />
+            <a href={hrefOf('tree', { path })}>Now</a>
+            <a href={versionsOf(path)}>All versions</a>
+            <a href={differenceOf(at, undefined, path)}>What is different now, here and below</a>
+          </p>
+          {!mayRead.value && <p class="muted">Your role does not show data.</p>}
+          {mayRead.value && bytes === undefined && node.dataLength > unaskedBytesMax && (
+            <p class="notice">
+              It had {bytesText(node.dataLength)} of data.{' '}
+              <button type="button" onClick={loadData}>
+                Load them
+              </button>
+            </p>
+          )}
+          {bytes !== undefined && (
+            <DataView
+              path={path}
+              data={{ bytes, total: bytes.length, version: node.version }}
+              onWantAll={loadData}
+            />
+          )}
+          <Facts node={node} />
+          <section class="acl" aria-label="Access then">
+            <h3>Access</h3>
+            <AclWords acl={node.acl ?? []} />
+          </section>
+        </>
+      )}
+      {dialog === 'undelete' && (
+        <UndeleteDialog path={path} at={at} onClose={() => setDialog(undefined)} />
+      )}
+      {dialog === 'restore' && node !== undefined && bytes !== undefined && (
+        <RestoreDialog
+          path={path}
+          at={at}
+          then={{ node, bytes }}
+          onClose={() => {
+            setDialog(undefined)
+            lookNow()
+          }}
+        />
+      )}
+    </section>
+  )
+}
+
+function NowText({
+  now,
+  isSame,
+}: {
+  readonly now: Node | 'gone' | 'hidden' | undefined
+  readonly isSame: boolean
+}) {
+  if (now === undefined) return <span class="muted">Looking how it is now</span>
+  if (now === 'gone') return <span class="since deleted">deleted since</span>
+  if (now === 'hidden') return <span class="since">hidden now</span>
+  return isSame ? (
+    <span class="since same">the same data now</span>
+  ) : (
+    <span class="since changed">version {now.version} now</span>
+  )
+}

@@ -1,0 +1,45 @@
+/** What the API says about the past. */
+import { get, getBytes, type AclEntry, type Children, type Node } from '../api.ts'
+import type { TreeSource } from '../tree-model.ts'
+
+export interface Moment {
+  readonly zxid: string
+  readonly time: string
+}
+
+export interface Extent {
+  readonly first: Moment | null
+  readonly last: Moment | null
+  readonly oldestTree: string | null
+  readonly gaps: readonly { readonly after: string; readonly before: string }[]
+  readonly bytes: number
+  readonly retainBytes: number
+  readonly retainMs: number
+}
+
+export interface PastNode extends Node {
+  readonly acl?: readonly AclEntry[]
+}
+
+export const extent = (): Promise<Extent> => get<Extent>('/history')
+
+export async function nodeAt(path: string, at: string): Promise<PastNode> {
+  return (await get<{ node: PastNode }>('/history/node', { path, at })).node
+}
+
+export const dataAt = (path: string, at: string): Promise<Uint8Array> =>
+  getBytes('/history/data', { path, at })
+
+/** The transaction that a point stands for, asked by a znode that was there. */
+export async function zxidAt(point: string, path: string): Promise<string> {
+  return (await get<{ zxid: string }>('/history/node', { path, at: point })).zxid
+}
+
+/** The tree as it was. */
+export function pastSource(at: string): TreeSource {
+  return {
+    children: (path, offset, limit) =>
+      get<Children>('/history/children', { path, at, offset, limit }),
+    node: (path) => nodeAt(path, at),
+  }
+}

@@ -1,0 +1,59 @@
+import type { LoggedTxn } from '../../storage/log/committed-log.ts'
+import type { Role } from './role.ts'
+import type { RoleParts } from './role-parts.ts'
+
+/** What a role leaves behind. */
+export interface Remains {
+  /** Logged, and not known to be committed. */
+  readonly uncommitted: readonly LoggedTxn[]
+  /** The database was half replaced by the leader's when the role ended. */
+  readonly memoryDiffersFromDisk: boolean
+}
+
+/**
+ * Applies everything that the log holds, committed or not, or goes back to what the disk holds. What
+ * this server votes with next is what a restart would read.
+ *
+ * On a full disk this takes until there is room, and the server does not vote meanwhile.
+ */
+export class Leaving implements Role<void> {
+  readonly name = 'leaving'
+  readonly state = 'looking'
+  private readonly parts: RoleParts
+  private readonly remains: Remains
+  private readonly canWrite: () => boolean
+
+  constructor(parts: RoleParts, remains: Remains, canWrite: () => boolean) {
+    this.parts = parts
+    this.remains = remains
+    this.canWrite = canWrite
+  }
+
+  async run(): Promise<void> {
+    const { restoring, stopSignal, history, journal, members } = this.parts
+    await restoring.roleEnded()
+    if (stopSignal.isStopped) return
+    await this.flush()
+    if (this.remains.memoryDiffersFromDisk) {
+      await journal.undisturbed(() => history.reload())
+    } else {
+      this.applyUncommitted()
+    }
+    members.readLogged()
+  }
+
+  private async flush(): Promise<void> {
+    const { history, service } = this.parts
+    if (this.canWrite() || this.remains.memoryDiffersFromDisk) await history.flush()
+    else await service.serveReadsWhile(() => history.flush())
+  }
+
+  private applyUncommitted(): void {
+    const { history, journal } = this.parts
+    const { uncommitted } = this.remains
+    // A snapshot is named after the last committed transaction: it must not hold one that the next
+    // leader may cut off.
+    if (uncommitted.length > 0) journal.abandonSnapshot()
+    for (const txn of uncommitted) history.apply(txn)
+  }
+}

@@ -1,0 +1,27 @@
+import { Deferred } from '../base/deferred.ts'
+import type { Host } from '../ports.ts'
+
+/** Whether a server was told to stop. It is told once, and all that it waits for ends with that. */
+export class StopSignal {
+  private readonly signaled = new Deferred<never>()
+  private hasCome = false
+
+  get isStopped(): boolean {
+    return this.hasCome
+  }
+
+  stop(reason: Error): void {
+    this.hasCome = true
+    this.signaled.reject(reason)
+  }
+
+  /** The promise; rejects as soon as the server is to stop. */
+  orStopped<T>(promise: Promise<T>): Promise<T> {
+    return Promise.race([promise, this.signaled.promise])
+  }
+
+  async pause(host: Host, ms: number): Promise<void> {
+    const { done, cut } = host.delay(ms)
+    await this.orStopped(done).finally(cut)
+  }
+}

@@ -1,0 +1,95 @@
+import {
+  settingsOf,
+  type FaultName,
+  type Scenario,
+  type Settings,
+  type SimulateOptions,
+  type SimulationResult,
+} from './options.ts'
+import { isSame, type Problem } from './problem.ts'
+import { runOnce, type Outcome, type ScenarioOf } from './run.ts'
+import { failure, notDeterministic } from './simulation-error.ts'
+import { useVirtualGlobals } from './virtual/node-globals.ts'
+
+/** At most so many runs go into leaving out faults. */
+const shorterRunsMax = 40
+
+/**
+ * Runs your programs, as they are, on real servers in this process, under virtual time and faults:
+ * once for each seed. What a seed does is the same in every run.
+ *
+ * Rejects with a `SimulationError` as soon as a check fails, a program throws, leaves a rejection
+ * unhandled or does not end. The error has the seed, a trace, and how to replay it.
+ *
+ *     await simulate({ seeds: 100, faults: ['cut', 'pause', 'crash'] }, ({ program, check }) => {
+ *       let holders = 0
+ *       program(3, async ({ client, signal, sleep }) => {
+ *         while (!signal.aborted) {
+ *           await using held = await new Lock(client, '/lock').acquire()
+ *           holders++
+ *           await sleep(50)
+ *           holders--
+ *         }
+ *       })
+ *       check('one holder', () => holders <= 1) // fails: see the tutorial
+ *     })
+ */
+export async function simulate(
+  options: SimulateOptions,
+  scenario: (scenario: Scenario) => void,
+): Promise<SimulationResult> {
+  const settings = settingsOf(options)
+  const { signal, onRun } = options
+  const faults = new Map<FaultName, number>()
+  let [runs, virtualMs] = [0, 0]
+  const restore = useVirtualGlobals()
+  try {
+    for (const seed of settings.seeds) {
+      signal?.throwIfAborted()
+      const outcome = await runOnce(scenario, settings, seed)
+      // Once is enough where all is well: programs that differ between runs differ in the first.
+      if (runs === 0 || outcome.problem !== undefined) await mustRepeat(scenario, settings, outcome)
+      if (outcome.problem !== undefined)
+        throw await explain(scenario, settings, outcome, outcome.problem)
+      runs++
+      virtualMs += outcome.virtualMs
+      for (const [name, count] of outcome.counts) faults.set(name, (faults.get(name) ?? 0) + count)
+      onRun?.({ seed, virtualMs: outcome.virtualMs, trace: outcome.trace })
+    }
+  } finally {
+    restore()
+  }
+  return { runs, virtualMs, faults: Object.fromEntries(faults) }
+}
+
+async function mustRepeat(
+  scenario: ScenarioOf,
+  settings: Settings,
+  { seed, fullTrace }: Outcome,
+): Promise<void> {
+  const again = await runOnce(scenario, settings, seed)
+  const isEqual =
+    again.fullTrace.length === fullTrace.length &&
+    again.fullTrace.every((line, i) => line === fullTrace[i])
+  if (!isEqual) throw notDeterministic(seed, fullTrace, again.fullTrace)
+}
+
+/** Leaves out faults, as long as the same thing goes wrong. */
+async function explain(
+  scenario: ScenarioOf,
+  settings: Settings,
+  found: Outcome,
+  problem: Problem,
+): Promise<Error> {
+  const without = new Set<number>()
+  let shortest = found
+  let runs = 0
+  for (const fault of found.faults.toReversed()) {
+    if (++runs > shorterRunsMax) break
+    without.add(fault)
+    const shorter = await runOnce(scenario, settings, found.seed, without)
+    if (shorter.problem !== undefined && isSame(problem, shorter.problem)) shortest = shorter
+    else without.delete(fault)
+  }
+  return failure(shortest.problem ?? problem, shortest, found.faults.length)
+}
