@@ -1,10 +1,12 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { Problem } from '../dialog.tsx'
 import { countText } from '../format.ts'
+import { servers } from '../servers.ts'
 import { generation, go, place } from '../state.ts'
 import { ChangeLine } from './change-line.tsx'
 import { keyOf } from './change.ts'
 import { ChangeLog } from './change-log.ts'
+import { learnClients } from './clients-elsewhere.ts'
 import { filterIn, queryOf, type ChangeFilter } from './filter.ts'
 import { FilterForm } from './filter-form.tsx'
 import { dayText } from './points.ts'
@@ -55,6 +57,8 @@ function ChangeList({ log, filter, onReload }: ListProps) {
     return () => observer.disconnect()
   }, [log])
   const changes = log.changes.value
+  const known = servers.value
+  useEffect(() => void learnClients(changes), [changes, known])
   const next = log.next.value
   const waiting = log.waiting.value.length
   log.isReading = openKey !== undefined
