@@ -102,7 +102,7 @@ function ChangeList({ log, filter, onReload }: ListProps) {
           {countText(waiting)} new {waiting === 1 ? 'change' : 'changes'}
         </button>
       )}
-      <ol>
+      <ol onKeyDown={moveFocus}>
         {changes.map((change, at) => {
           const key = keyOf(change)
           const before = changes[at - 1]
@@ -136,6 +136,19 @@ function ChangeList({ log, filter, onReload }: ListProps) {
       </div>
     </section>
   )
+}
+
+/** The arrows move from change to change. */
+function moveFocus(event: KeyboardEvent): void {
+  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
+  const list = event.currentTarget
+  if (step === undefined || !(list instanceof HTMLElement)) return
+  const lines = [...list.querySelectorAll<HTMLElement>('.summary')]
+  const at = lines.findIndex((line) => line === document.activeElement)
+  // Inside of an open change, the arrows scroll as everywhere.
+  if (at < 0) return
+  event.preventDefault()
+  lines[at + step]?.focus()
 }
 
 function Live({ log }: { readonly log: ChangeLog }) {
