@@ -83,7 +83,7 @@ export class LocalHistory {
 
   /** Takes what is logged into the database, committed or not. */
   apply({ zxid, payload }: LoggedTxn): void {
-    const { header, txn } = decodeTxn(zxid, payload)
+    const { header, txn } = decodeTxn(zxid, payload, this.parts.db.memory)
     this.parts.db.apply(header, txn)
     this.parts.committedLog.add({ zxid, payload })
   }

@@ -14,7 +14,8 @@ import type { SessionTracker } from '../service/sessions/tracker.ts'
 import { LogBatch } from '../storage/log/log-batch.ts'
 import type { RestoredDatabase } from '../storage/recovery/restored.ts'
 import type { Trace } from '../service/trace.ts'
-import type { BatchSource, Journal } from './journal.ts'
+import type { Journal } from './journal.ts'
+import type { BatchSource } from './journal-options.ts'
 
 export interface PeerOptions extends PipelineOptions, ProposerOptions {
   /** The top byte of the session ids given out here. */
@@ -47,13 +48,14 @@ export abstract class PeerBase implements BatchSource {
   protected readonly clock: Clock
   protected readonly pipeline: ClientPipeline
   /** What is logged next. */
-  protected batch = new LogBatch()
+  protected batch: LogBatch
   private readonly spareBatches: LogBatch[] = []
   private readonly trace: Trace
 
   constructor(db: Database, options: PeerOptions, ports: PeerPorts, start: Clock) {
     const { trace, passwords = apachePasswords } = ports
     this.db = db
+    this.batch = new LogBatch(db.memory)
     this.trace = trace
     this.clock = { ...start }
     const { clock } = this
@@ -183,7 +185,7 @@ export abstract class PeerBase implements BatchSource {
   /** What is to be made durable next; `logged` gives it back. */
   takeBatch(): LogBatch {
     const { batch } = this
-    this.batch = this.spareBatches.pop() ?? new LogBatch()
+    this.batch = this.spareBatches.pop() ?? new LogBatch(this.db.memory)
     return batch
   }
 

@@ -1,4 +1,4 @@
-import { FrameCutter, Writer, type FrameSink, type Id } from '@zabra/protocol'
+import { FrameCutter, Writer, type CodecMemory, type FrameSink, type Id } from '@zabra/protocol'
 import { Fifo } from '../base/fifo.ts'
 import type { Requester } from '../operations/operation.ts'
 import type { SaslExchange } from '../ports.ts'
@@ -110,13 +110,14 @@ export class ClientConnection implements Requester, FrameSink {
     options: {
       frameBytesMax: number
       multiReadBytesMax: number
+      memory: CodecMemory
       nowMs: number
       wallMs: number
     },
     onFrame: ClientConnection['onFrame'],
   ) {
     this.link = link
-    this.out = new Writer(0)
+    this.out = new Writer(0, options.memory)
     this.cutter = new FrameCutter(options.frameBytesMax)
     this.multiReadBytesMax = options.multiReadBytesMax
     this.openedMs = this.lastHeardMs = options.nowMs

@@ -29,7 +29,6 @@ import type { ClientPipeline } from './client-pipeline.ts'
 import type { Clock } from './pipeline-options.ts'
 import type { ClientConnection } from './connection.ts'
 import { digestOf } from '../state/tree/digest.ts'
-import { rememberPath } from '../state/tree/scanned-path.ts'
 import { Projection } from '../state/projection/projection.ts'
 import { Reclaimer, type ReclaimOptions } from './reclaimer.ts'
 import type { GlobalUpstream } from './sessions/local-sessions.ts'
@@ -254,6 +253,7 @@ export class Proposer implements GlobalUpstream {
   ): void {
     const { sessionId, xid, type, identities } = request
     this.decidePending()
+    body.memory = this.db.memory
     const isLocal = this.sessions.get(sessionId) === undefined && this.mayBeLocal?.(sessionId)
     let txn = isLocal === true ? undefined : this.sessionProblem(sessionId, owner)
     // A follower of Apache's takes any number of them from its client.
@@ -446,7 +446,11 @@ export class Proposer implements GlobalUpstream {
       writer.int(parentCVersion)
       return
     }
-    if (bytes !== undefined) rememberPath(bytes.path)
+    if (bytes !== undefined) {
+      // Writing the path does not encode it again.
+      const { text, view, start, end } = bytes.path
+      this.db.memory.text.remember(text, view, start, end - start)
+    }
     writeTxnBody(writer, txn)
   }
 
