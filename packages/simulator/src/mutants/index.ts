@@ -9,6 +9,7 @@ import { recoveryMutants } from './recovery.ts'
 import { moreRecipeMutants } from './more-recipes.ts'
 import { recipeMutants } from './recipes.ts'
 import { storageMutants } from './storage.ts'
+import { windowMutants } from './windows.ts'
 
 /** Each is one deliberate error, which proves that the checkers can fail. */
 export const mutants: readonly Mutant[] = [
@@ -17,6 +18,7 @@ export const mutants: readonly Mutant[] = [
   ...pipelineMutants,
   ...ensembleMutants,
   ...orderMutants,
+  ...windowMutants,
 ]
 
 /** The same, but catching them takes more seeds than a test should run. */

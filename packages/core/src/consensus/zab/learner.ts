@@ -8,6 +8,7 @@ import {
   Writer,
   type PacketName,
   type QuorumPacket,
+  type CodecMemory,
 } from '@zabra/protocol'
 import { TimeoutError } from '../../base/timeout-error.ts'
 import { Fifo } from '../../base/fifo.ts'
@@ -30,7 +31,7 @@ export interface LearnerParts {
   readonly elected: ServerId
   readonly isObserver: boolean
   readonly epochs: Pick<Epochs, 'accepted' | 'current'>
-  readonly db: { readonly lastZxid: bigint }
+  readonly db: { readonly lastZxid: bigint; readonly memory?: CodecMemory }
   /** The one thing that a learner changes by itself: what is proposed and what is committed of it. */
   readonly configs: MembershipState
   /** Our own history is of no use: the leader sends all of its own. */
@@ -516,7 +517,7 @@ export class Learner {
       const [before, after] = [this.lastProposedZxid.toString(16), zxid.toString(16)]
       throw new ProtocolError(`after ${before} comes ${after}: something is missing`)
     }
-    this.pending.push(decodeTxn(zxid, data))
+    this.pending.push(decodeTxn(zxid, data, this.parts.db.memory))
     this.lastProposedZxid = zxid
   }
 
