@@ -60,7 +60,7 @@ function requestsOf({ method, path, parameters = {}, body }: Route): string[] {
   })
 }
 
-/** Requests to the admin port, as they come over a socket. An answer of 500 is a fault. */
+/** Requests to the admin port as they arrive on a socket. An answer of 500 is a fault. */
 export const adminPort: Target = {
   name: 'admin-port',
   seeds: () =>
@@ -95,7 +95,7 @@ function ask(port: number, bytes: Uint8Array): Promise<string> {
     const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
     let answer = ''
     socket.on('data', (data: Buffer) => (answer += data.toString('latin1')))
-    // A stream of events goes on after its first bytes.
+    // A stream of events does not end by itself.
     socket.once('data', () => setTimeout(() => socket.destroy(), 5))
     socket.on('error', () => {})
     socket.once('close', () => resolve(answer))
