@@ -83,7 +83,7 @@ export async function mainViews(stage: Stage): Promise<void> {
 
   await stage.show(page, '/app/made')
   await page.getByRole('button', { name: 'Edit access' }).click()
-  await page.getByLabel('Delete', { exact: true }).uncheck()
+  await page.getByLabel('delete children', { exact: true }).uncheck()
   await page.getByRole('button', { name: 'Save access' }).click()
   await page.getByRole('button', { name: 'Edit access' }).waitFor()
   await client.must('sync', { path: '/' })

@@ -8,12 +8,14 @@
  */
 import { parseArgs } from 'node:util'
 import { files } from '@zabra/console'
+import { ended } from './ended.ts'
 import { coordination } from './coordination.ts'
 import { ensemble } from './ensemble.ts'
 import { history } from './history.ts'
 import { load } from './load.ts'
 import { loss } from './loss.ts'
 import { mainViews } from './main-views.ts'
+import { tree } from './tree.ts'
 import { check, failureCount, Stage } from './stage.ts'
 
 const { values: options } = parseArgs({
@@ -22,9 +24,11 @@ const { values: options } = parseArgs({
 /** Each has an ensemble of its own. */
 const suites: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
   mainViews,
+  tree,
   coordination,
   ensemble,
   history,
+  ended,
   load,
   loss,
 }

@@ -88,6 +88,15 @@ export class Stage implements AsyncDisposable {
         settingsOf: (id) => ({ 'admin.serverPort': String(adminPorts[id - 1]) }),
       },
     )
+    // Servers find the consoles of the others by asking; a page may go to those that are found.
+    const policyOf = async (port: number): Promise<string> => {
+      const response = await fetch(`http://127.0.0.1:${port}/`)
+      return response.headers.get('content-security-policy') ?? ''
+    }
+    await until(async () => {
+      const policies = await Promise.all(adminPorts.map(policyOf))
+      return policies.every((policy) => policy.split('http://').length === adminPorts.length)
+    })
     const clients = [
       await ensemble.connect(ensemble.leader),
       await ensemble.connect(ensemble.leader),

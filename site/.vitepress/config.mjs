@@ -60,6 +60,13 @@ export default defineConfig({
     anchor: { slugify },
     theme: { light: 'github-light', dark: 'github-dark' },
     config(markdown) {
+      const { rules } = markdown.renderer
+      const codeInline = rules.code_inline
+      rules.code_inline = (...args) => {
+        const [tokens, index] = args
+        const html = codeInline(...args)
+        return isLongName(tokens[index].content) ? withBreaks(html) : html
+      }
       markdown.core.ruler.push('links-of-the-repository', (state) => {
         const path = state.env.realPath ?? state.env.path
         if (path === undefined) return // a text without a file, such as the title of this one
@@ -123,6 +130,16 @@ export default defineConfig({
     externalLinkIcon: true,
   },
 })
+
+/** Names of metrics, keys and files can be wider than a column of a table. */
+function isLongName(code) {
+  return /^\S{25,}$/.test(code)
+}
+
+/** Lets a browser break the line within a name; copied text stays the same. */
+function withBreaks(html) {
+  return html.replace(/(?<=>[^<]*)[._/](?=[^<]*<\/code>)/g, '$&<wbr>')
+}
 
 /** Explanations rank above reference lists. */
 function boostDocument(id) {

@@ -71,6 +71,10 @@ const empty = new Uint8Array(0)
  *
  * The requests of one client are executed in the order in which they were made, whether the caller
  * awaits them one by one or not.
+ *
+ *     await using client = new Client({ servers: '127.0.0.1:2181', logger: console })
+ *     client.onState((state) => console.log(state.name))
+ *     const names = await client.children('/') // waits for the connection
  */
 export class Client implements AsyncDisposable {
   readonly host: Host
@@ -159,12 +163,19 @@ export class Client implements AsyncDisposable {
   /**
    * Statistics of this client: requests and their times, bytes, connections. Collecting them costs
    * nothing noticeable.
+   *
+   *     const { operations, latency } = client.stats()
+   *     console.log(operations['getData']?.count, latency.quantileMs(0.99))
    */
   stats(): ClientStats {
     return this.live.statistics
   }
 
-  /** Without credentials: for logs. */
+  /**
+   * Without credentials: for logs.
+   *
+   *     console.log(JSON.stringify(client)) // {"servers":"127.0.0.1:2181","state":"connected",...}
+   */
   toJSON(): Readonly<Record<string, string | undefined>> {
     const { session } = this
     const sessionId = session && formatZxid(session.id)
@@ -183,7 +194,11 @@ export class Client implements AsyncDisposable {
     return this.paths.chroot
   }
 
-  /** The clock of `expiresAtMs` and `aliveUntilMs`: it never goes back. */
+  /**
+   * The clock of `expiresAtMs` and `aliveUntilMs`: it never goes back.
+   *
+   *     if (client.state.name === 'suspended') console.log(client.state.expiresAtMs - client.nowMs())
+   */
   nowMs(): number {
     return this.host.nowMs()
   }
@@ -201,6 +216,8 @@ export class Client implements AsyncDisposable {
   /**
    * Calls back at every change of state, immediately and in order. Returns a function that removes
    * the listener.
+   *
+   *     const stop = client.onState((state, before) => console.log(`${before.name} -> ${state.name}`))
    */
   onState(listener: StateListener): () => void {
     return this.live.onState(listener)
@@ -209,6 +226,8 @@ export class Client implements AsyncDisposable {
   /**
    * Calls back when `close` is called, before the server is told, so that holders of locks can stop
    * in time. Returns a function that removes the listener.
+   *
+   *     const stop = client.onClosing(() => stopWriting())
    */
   onClosing(listener: () => void): () => void {
     return this.live.onClosing(listener)
@@ -218,12 +237,18 @@ export class Client implements AsyncDisposable {
    * Calls back when a server refuses an identity of `addAuth` that no call waits for any more: the
    * client continues without it, until it is given another. Returns a function that removes the
    * listener.
+   *
+   *     client.onAuthRefused(({ scheme, server }) => console.warn(`${server} refuses ${scheme}`))
    */
   onAuthRefused(listener: AuthListener): () => void {
     return this.live.onAuthRefused(listener)
   }
 
-  /** Resolves once connected; rejects when the client is closed, or after `connectTimeoutMs`. */
+  /**
+   * Resolves once connected; rejects when the client is closed, or after `connectTimeoutMs`.
+   *
+   *     await client.connected({ timeoutMs: 5000 })
+   */
   connected(options: CallOptions = noOptions): Promise<void> {
     return this.attempt(() => {
       checkOptionNames('connected', options, callNames)
@@ -242,7 +267,11 @@ export class Client implements AsyncDisposable {
     this.live.setServers(servers)
   }
 
-  /** Ends the session and its ephemeral nodes. Calls made before are still answered. */
+  /**
+   * Ends the session and its ephemeral nodes. Calls made before are still answered.
+   *
+   *     await client.close() // or: await using client = await connect(servers)
+   */
   close(): Promise<void> {
     return this.live.close()
   }
@@ -271,6 +300,8 @@ export class Client implements AsyncDisposable {
   /**
    * Presents an identity on this and every later connection, until a server refuses it
    * (`onAuthRefused`).
+   *
+   *     await client.addAuth('digest', 'ann:secret')
    */
   addAuth(
     scheme: string,
@@ -313,7 +344,11 @@ export class Client implements AsyncDisposable {
     }
   }
 
-  /** Rejects with `noNode` if the node does not exist, and with `notEmpty` if it has children. */
+  /**
+   * Rejects with `noNode` if the node does not exist, and with `notEmpty` if it has children.
+   *
+   *     await client.delete('/jobs/17', { ifVersion: stat.version })
+   */
   delete(path: string, options: WriteOptions = noOptions): Promise<void> {
     try {
       checkOptionNames('delete', options, writeNames)
@@ -328,7 +363,7 @@ export class Client implements AsyncDisposable {
    * Replaces the data of a node. With `ifVersion`, rejects with `badVersion` if somebody has
    * changed the data since that version.
    *
-   *     await client.set('/settings', text, { ifVersion: stat.version })
+   *     await client.set('/settings', 'limit=3', { ifVersion: stat.version })
    */
   set(path: string, data: Uint8Array | string, options?: WriteOptions): Promise<Stat>
   set<T>(path: string, value: T, options: WriteOptions & WithCodec<T>): Promise<Stat>
@@ -366,7 +401,11 @@ export class Client implements AsyncDisposable {
     })
   }
 
-  /** Sets the data of a node to a value as JSON, validated by the schema if there is one. */
+  /**
+   * Sets the data of a node to a value as JSON, validated by the schema if there is one.
+   *
+   *     await client.setJson('/settings', { limit: 3 })
+   */
   setJson<T>(
     path: string,
     value: T,
@@ -376,7 +415,11 @@ export class Client implements AsyncDisposable {
     return this.set(path, value, { ...rest, codec: json(schema) })
   }
 
-  /** `ifVersion` is compared with the version of the ACL, `aversion`. */
+  /**
+   * `ifVersion` is compared with the version of the ACL, `aversion`.
+   *
+   *     await client.setAcl('/private', acl.digest('ann', 'secret', 'cdrw'))
+   */
   setAcl(path: string, acl: readonly Acl[], options: WriteOptions = noOptions): Promise<Stat> {
     return this.attempt(() => {
       checkOptionNames('setAcl', options, writeNames)
@@ -385,7 +428,11 @@ export class Client implements AsyncDisposable {
     })
   }
 
-  /** Several operations that succeed or fail together. */
+  /**
+   * Several operations that succeed or fail together.
+   *
+   *     await client.transaction().check('/leader').set('/report', 'done').commit()
+   */
   transaction(): Transaction {
     return new Transaction(this.paths, this.defaultAcl, (ops, options) =>
       this.issue(new Call(kinds.multi, ops), options),
@@ -426,7 +473,11 @@ export class Client implements AsyncDisposable {
     })
   }
 
-  /** Like `get`, for a node that contains JSON; validated by the schema if there is one. */
+  /**
+   * Like `get`, for a node that contains JSON; validated by the schema if there is one.
+   *
+   *     const { data } = await client.getJson<Settings>('/settings')
+   */
   getJson<T = unknown>(
     path: string,
     options: ReadOptions & WithSchema<T> = noOptions,
@@ -435,17 +486,31 @@ export class Client implements AsyncDisposable {
     return this.get(path, { ...rest, codec: json<T>(schema) })
   }
 
-  /** Undefined if the node does not exist; the watch is set in either case. */
+  /**
+   * Undefined if the node does not exist; the watch is set in either case.
+   *
+   *     const stat = await client.exists('/settings')
+   *     console.log(stat?.version ?? 'does not exist')
+   */
   exists(path: string, options: WatchableReadOptions = noOptions): Promise<Stat | undefined> {
     return this.readWatched(kinds.exists, path, options, 'data')
   }
 
-  /** The names of the children, in no particular order. */
+  /**
+   * The names of the children, in no particular order.
+   *
+   *     for (const name of await client.children('/workers')) console.log(name)
+   */
   children(path: string, options: WatchableReadOptions = noOptions): Promise<string[]> {
     return this.readWatched(kinds.getChildren, path, options, 'child')
   }
 
-  /** The same, with the stat of the node itself. */
+  /**
+   * The same, with the stat of the node itself.
+   *
+   *     const { children, stat } = await client.childrenWithStat('/workers')
+   *     console.log(children.length, stat.cversion)
+   */
   childrenWithStat(
     path: string,
     options: WatchableReadOptions = noOptions,
@@ -453,24 +518,42 @@ export class Client implements AsyncDisposable {
     return this.readWatched(kinds.getChildrenWithStat, path, options, 'child')
   }
 
-  /** The ACL of a node; password hashes are hidden from clients that may not change it. */
+  /**
+   * The ACL of a node; password hashes are hidden from clients that may not change it.
+   *
+   *     const { acl, stat } = await client.getAcl('/private')
+   *     await client.setAcl('/private', [...acl, ...more], { ifVersion: stat.aversion })
+   */
   getAcl(path: string, options: ReadOptions = noOptions): Promise<kinds.AclAndStat> {
     return this.read(kinds.getAcl, (serverPath) => ({ path: serverPath }), path, options)
   }
 
-  /** The number of nodes below this one, at any depth. */
+  /**
+   * The number of nodes below this one, at any depth.
+   *
+   *     console.log(await client.countDescendants('/app'))
+   */
   countDescendants(path: string, options: ReadOptions = noOptions): Promise<number> {
     return this.read(kinds.countDescendants, (serverPath) => ({ path: serverPath }), path, options)
   }
 
-  /** The ephemeral nodes of this session whose path begins with a prefix. */
+  /**
+   * The ephemeral nodes of this session whose path begins with a prefix.
+   *
+   *     console.log(await client.ephemerals('/workers'))
+   */
   ephemerals(prefix = '/', options: ReadOptions = noOptions): Promise<string[]> {
     const call = new Call(kinds.getEphemerals, { prefixPath: this.paths.chroot + prefix }, prefix)
     call.context = this.paths.fromServer
     return this.issueRead(call, options)
   }
 
-  /** Several reads in one request, answered together by one server; without codecs and watches. */
+  /**
+   * Several reads in one request, answered together by one server; without codecs and watches.
+   *
+   *     const [settings, workers] = await client.readAll([{ get: '/settings' }, { children: '/workers' }])
+   *     console.log(settings?.stat.version, workers?.length)
+   */
   readAll<const Queries extends readonly ReadQuery[]>(
     queries: Queries,
     options: ReadOptions = noOptions,
@@ -481,19 +564,33 @@ export class Client implements AsyncDisposable {
     })
   }
 
-  /** Waits until this server has applied everything that was committed when the call was made. */
+  /**
+   * Waits until this server has applied everything that was committed when the call was made.
+   *
+   *     await client.sync()
+   *     const { data } = await client.get('/settings')
+   */
   sync(path = '/', options: CallOptions = noOptions): Promise<void> {
     return this.read(kinds.sync, (serverPath) => ({ path: serverPath }), path, options)
   }
 
-  /** The identities of this connection on the server. */
+  /**
+   * The identities of this connection on the server.
+   *
+   *     for (const { scheme, user } of await client.whoAmI()) console.log(scheme, user)
+   */
   whoAmI(options: CallOptions = noOptions): Promise<kinds.Identity[]> {
     return this.issue(new Call(kinds.whoAmI, {}), options)
   }
 
   // --- members of the ensemble -----------------------------------------------------------------
 
-  /** The ensemble's configuration, as text in the data. The chroot does not apply here. */
+  /**
+   * The ensemble's configuration, as text in the data. The chroot does not apply here.
+   *
+   *     const { data } = await client.getConfig()
+   *     console.log(new TextDecoder().decode(data)) // server.1=...
+   */
   getConfig(options: WatchableReadOptions = noOptions): Promise<kinds.Data> {
     return this.attempt(() => {
       const { watch } = options
@@ -506,7 +603,11 @@ export class Client implements AsyncDisposable {
     })
   }
 
-  /** Changes the members; resolves to the new configuration. The servers must allow it. */
+  /**
+   * Changes the members; resolves to the new configuration. The servers must allow it.
+   *
+   *     await client.reconfig({ joining: 'server.4=zk-4:2888:3888;2181', leaving: '1' })
+   */
   reconfig(options: ReconfigOptions): Promise<kinds.Data> {
     const { joining, leaving, newMembers, ifVersion } = options
     const request = {
@@ -520,7 +621,13 @@ export class Client implements AsyncDisposable {
 
   // --- watches ---------------------------------------------------------------------------------
 
-  /** Every change from now on, as an async iteration that survives reconnections. */
+  /**
+   * Every change from now on, as an async iteration that survives reconnections.
+   *
+   *     for await (const { type, path } of client.watch('/app', { recursive: true })) {
+   *       console.log(type, path)
+   *     }
+   */
   watch(path: string, options: WatchOptions = noOptions): Watching {
     const serverPath = this.paths.toServer(path)
     const { patient } = this
@@ -537,7 +644,11 @@ export class Client implements AsyncDisposable {
     return new LiveWatching(port, path, options)
   }
 
-  /** Whether the server has such a watch of this connection. */
+  /**
+   * Whether the server has such a watch of this connection.
+   *
+   *     console.log(await client.checkWatches('/app'))
+   */
   async checkWatches(
     path: string,
     type: keyof typeof watcherTypes = 'any',
@@ -553,7 +664,11 @@ export class Client implements AsyncDisposable {
     }
   }
 
-  /** Removes one-shot watches; their functions are not called any more. */
+  /**
+   * Removes one-shot watches; their functions are not called any more.
+   *
+   *     await client.removeWatches('/app', 'data')
+   */
   async removeWatches(
     path: string,
     type: 'data' | 'children' | 'any' = 'any',
@@ -572,7 +687,11 @@ export class Client implements AsyncDisposable {
 
   // --- more than one request -------------------------------------------------------------------
 
-  /** Creates the node and its parents, if they do not exist. It also creates the chroot. */
+  /**
+   * Creates the node and its parents, if they do not exist. It also creates the chroot.
+   *
+   *     await client.ensure('/app/workers', { container: true })
+   */
   ensure(path: string, options: EnsureOptions = noOptions): Promise<void> {
     return this.inSteps(options, (port) => {
       checkOptionNames('ensure', options, ensureNames)
@@ -580,7 +699,11 @@ export class Client implements AsyncDisposable {
     })
   }
 
-  /** Deletes the node and everything below it; succeeds if it does not exist. */
+  /**
+   * Deletes the node and everything below it; succeeds if it does not exist.
+   *
+   *     await client.deleteTree('/app/old')
+   */
   deleteTree(path: string, options: CallOptions = noOptions): Promise<void> {
     return this.inSteps(options, (port) => {
       checkOptionNames('deleteTree', options, callNames)

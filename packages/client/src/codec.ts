@@ -27,7 +27,11 @@ interface SchemaIssue {
   readonly path?: readonly unknown[] | undefined
 }
 
-/** The data of a node, or a value to store, does not match its codec. */
+/**
+ * The data of a node, or a value to store, does not match its codec.
+ *
+ *     if (error instanceof CodecError) console.log(error.path, error.issues)
+ */
 export class CodecError extends ZabraError {
   static {
     markErrorKind(this, 'CodecError')
@@ -55,15 +59,29 @@ export function told<T>(details: ErrorDetails, act: () => T): T {
   }
 }
 
-/** Raw bytes. */
+/**
+ * Raw bytes.
+ *
+ *     const queue = new Queue(client, '/images', { codec: bytes })
+ *     await queue.put(new Uint8Array([1, 2, 3]))
+ */
 export const bytes: Codec<Uint8Array> = { encode: (value) => value, decode: (value) => value }
 
-/** UTF-8. */
+/**
+ * UTF-8.
+ *
+ *     const { data } = await client.get('/greeting', { codec: text })
+ *     console.log(data.toUpperCase())
+ */
 export const text: Codec<string> = { encode: encodeText, decode: (value) => decodeText(value) }
 
 /**
  * JSON, validated by a schema (zod, valibot, arktype and others) in both directions if there is
  * one.
+ *
+ *     const settings = json<{ limit: number }>()
+ *     const { data } = await client.get('/settings', { codec: settings })
+ *     console.log(data.limit)
  */
 export function json<T>(schema?: StandardSchema<T>): Codec<T> {
   const check = (value: unknown): T =>

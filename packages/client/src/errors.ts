@@ -59,7 +59,11 @@ const retriableRefusals: ReadonlySet<Refusal> = new Set<Refusal>([
   'operationTimeout',
 ])
 
-/** The server refused the request: nothing was changed. */
+/**
+ * The server refused the request: nothing was changed.
+ *
+ *     if (error instanceof OperationError && error.reason === 'noNode') console.log(error.path)
+ */
 export class OperationError extends ZabraError {
   override readonly name: string = 'OperationError'
   static {
@@ -77,7 +81,11 @@ export class OperationError extends ZabraError {
   }
 }
 
-/** One operation of a transaction was refused, so none was executed. */
+/**
+ * One operation of a transaction was refused, so none was executed.
+ *
+ *     if (error instanceof TransactionError) console.log(`operation ${error.index}: ${error.reason}`)
+ */
 export class TransactionError extends OperationError {
   static {
     markErrorKind(this, 'TransactionError')
@@ -92,7 +100,11 @@ export class TransactionError extends OperationError {
   }
 }
 
-/** The connection was lost before the reply came. */
+/**
+ * The connection was lost before the reply came.
+ *
+ *     if (error instanceof ConnectionLossError && !error.mayHaveHappened) await again()
+ */
 export class ConnectionLossError extends ZabraError {
   static {
     markErrorKind(this, 'ConnectionLossError')
@@ -111,7 +123,11 @@ export class ConnectionLossError extends ZabraError {
   }
 }
 
-/** The session has ended, with its ephemeral nodes and watches. */
+/**
+ * The session has ended, with its ephemeral nodes and watches.
+ *
+ *     if (error instanceof SessionExpiredError) console.log('ephemeral nodes are gone')
+ */
 export class SessionExpiredError extends ZabraError {
   static {
     markErrorKind(this, 'SessionExpiredError')
@@ -128,7 +144,11 @@ export class SessionExpiredError extends ZabraError {
   }
 }
 
-/** The client was closed. */
+/**
+ * The client was closed.
+ *
+ *     if (error instanceof ClosedError) return // the program is shutting down
+ */
 export class ClosedError extends ZabraError {
   static {
     markErrorKind(this, 'ClosedError')
@@ -142,7 +162,11 @@ export class ClosedError extends ZabraError {
   }
 }
 
-/** The deadline of a call passed. As with a lost connection, the outcome is unknown. */
+/**
+ * The deadline of a call passed. As with a lost connection, the outcome is unknown.
+ *
+ *     if (error instanceof TimeoutError) console.log(error.timeoutMs, error.mayHaveHappened)
+ */
 export class TimeoutError extends ZabraError {
   static {
     markErrorKind(this, 'TimeoutError')
@@ -166,7 +190,11 @@ export class TimeoutError extends ZabraError {
   }
 }
 
-/** Whether the server refused the request, optionally with this code. */
+/**
+ * Whether the server refused the request, optionally with this code.
+ *
+ *     if (!isRefusal(error, 'noNode', 'notEmpty')) throw error
+ */
 export function isRefusal(error: unknown, ...reasons: readonly Refusal[]): error is OperationError {
   if (!(error instanceof OperationError)) return false
   return reasons.length === 0 || reasons.includes(error.reason)

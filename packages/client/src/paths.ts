@@ -56,10 +56,18 @@ export function joinPath(parent: string, ...names: readonly string[]): string {
   return path === '' ? '/' : path
 }
 
-/** The path of the parent; that of the root is the root. */
+/**
+ * The path of the parent; that of the root is the root.
+ *
+ *     parentPath('/app/users/17') // /app/users
+ */
 export const parentPath = parentOf
 
-/** The last component of a path. */
+/**
+ * The last component of a path.
+ *
+ *     nodeName('/app/users/17') // 17
+ */
 export const nodeName = nameOf
 
 const notText = 'the path is not text'

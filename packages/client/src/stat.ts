@@ -138,7 +138,11 @@ export function readStat(reader: Reader): Stat {
   )
 }
 
-/** A zxid or a session id as ZooKeeper's logs and tools print it: `0x100000002`. */
+/**
+ * A zxid or a session id as ZooKeeper's logs and tools print it: `0x100000002`.
+ *
+ *     console.log(formatZxid(client.lastZxid)) // 0x100000002
+ */
 export function formatZxid(id: bigint): string {
   return `0x${BigInt.asUintN(64, id).toString(16)}`
 }

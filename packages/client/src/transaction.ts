@@ -70,7 +70,11 @@ export class Transaction<Results extends readonly unknown[] = []> {
     this.send = send
   }
 
-  /** Like `client.create`, without `protect` and `parents`. */
+  /**
+   * Like `client.create`, without `protect` and `parents`.
+   *
+   *     await client.transaction().create('/orders/order-', 'new', { sequential: true }).commit()
+   */
   create(
     path: string,
     data?: Uint8Array | string,
@@ -95,7 +99,11 @@ export class Transaction<Results extends readonly unknown[] = []> {
     return this.add<TransactionCreated>({ path, op: { type: kind.code, request } as MultiOp })
   }
 
-  /** Like `client.set`. */
+  /**
+   * Like `client.set`.
+   *
+   *     await client.transaction().set('/stock', '41', { ifVersion: stat.version }).commit()
+   */
   set(path: string, data: Uint8Array | string, options?: IfVersion): Transaction<[...Results, Stat]>
   set<T>(
     path: string,
@@ -113,14 +121,22 @@ export class Transaction<Results extends readonly unknown[] = []> {
     return this.add<Stat>({ path, op: { type: 5, request } })
   }
 
-  /** Like `client.delete`. */
+  /**
+   * Like `client.delete`.
+   *
+   *     await client.transaction().delete('/jobs/17').create('/done/17').commit()
+   */
   delete(path: string, options: IfVersion = {}): Transaction<[...Results, undefined]> {
     checkOptionNames('delete in a transaction', options, ifVersionOnly)
     const request = { path: this.paths.toServer(path), version: versionOf(options) }
     return this.add<undefined>({ path, op: { type: 2, request } })
   }
 
-  /** Changes nothing; the transaction fails unless the node exists, and has this version. */
+  /**
+   * Changes nothing; the transaction fails unless the node exists, and has this version.
+   *
+   *     await client.transaction().check('/leader', stat.version).set('/report', 'done').commit()
+   */
   check(path: string, version: number | 'any' = 'any'): Transaction<[...Results, undefined]> {
     return this.add<undefined>({ path, op: this.checkOp(path, version) })
   }
@@ -128,6 +144,8 @@ export class Transaction<Results extends readonly unknown[] = []> {
   /**
    * Adds conditions that have no results, and their own error. `held.guard(transaction)` of
    * `@zabra/recipes` calls this.
+   *
+   *     const guarded = held.guard(client.transaction().set('/report', 'done')) // calls guardedBy
    */
   guardedBy(guard: Guard): this {
     this.guards.push(guard)
@@ -139,6 +157,9 @@ export class Transaction<Results extends readonly unknown[] = []> {
   /**
    * Sends the transaction. Resolves to the results, in the order of the operations. Calling it
    * again sends it again.
+   *
+   *     const [created, changed] = await client.transaction().create('/a').set('/b', 'x').commit()
+   *     console.log(created.path, changed.version)
    */
   async commit(options?: CallOptions): Promise<Results> {
     const { entries, paths } = this

@@ -2,8 +2,17 @@ import { signal } from '@preact/signals'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { search } from './api.ts'
 import { Problem } from './dialog.tsx'
+import { favorites } from './favorites.ts'
 import { NodeView } from './node-view.tsx'
-import { changeListeners, generation, go, mayRead, place, type ChangeListener } from './state.ts'
+import {
+  changeListeners,
+  generation,
+  go,
+  hrefOf,
+  mayRead,
+  place,
+  type ChangeListener,
+} from './state.ts'
 import { liveTree } from './tree-model.ts'
 import { TreeRows } from './tree-rows.tsx'
 
@@ -26,6 +35,7 @@ export function TreeView() {
     <div class="tree-view">
       <section class="tree-side" aria-label="Znodes">
         <Search top={path} />
+        <Favorites selected={path} />
         <TreeRows
           model={liveTree}
           selected={path}
@@ -35,6 +45,25 @@ export function TreeView() {
       </section>
       <NodeView key={path} path={path} />
     </div>
+  )
+}
+
+function Favorites({ selected }: { readonly selected: string }) {
+  if (favorites.value.length === 0) return null
+  return (
+    <nav class="favorites" aria-label="Favorites">
+      {favorites.value.map((path) => (
+        <a
+          key={path}
+          href={hrefOf('tree', { path })}
+          aria-current={path === selected ? 'page' : undefined}
+          title={path}
+        >
+          <span aria-hidden="true">★ </span>
+          {path}
+        </a>
+      ))}
+    </nav>
   )
 }
 
@@ -122,7 +151,7 @@ function Search({ top }: { readonly top: string }) {
           <ul>
             {hits.value.map(({ path, excerpt }) => (
               <li key={path}>
-                <a href={`#/tree?${new URLSearchParams({ path }).toString()}`}>{path}</a>
+                <a href={hrefOf('tree', { path })}>{path}</a>
                 {excerpt !== undefined && <code>{excerpt}</code>}
               </li>
             ))}

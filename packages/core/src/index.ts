@@ -111,14 +111,14 @@ export * from './membership/membership.ts'
 export { membersAfter } from './operations/reconfig.ts'
 export * from './membership/quorum.ts'
 export * from './membership/server-spec.ts'
-export {
-  Journal,
-  type BatchSource,
-  type DiskStats,
-  type JournalEvent,
-  type JournalOptions,
-  type TakenSnapshot,
-} from './peer/journal.ts'
+export { Journal } from './peer/journal.ts'
+export type {
+  BatchSource,
+  DiskStats,
+  JournalEvent,
+  JournalOptions,
+  TakenSnapshot,
+} from './peer/journal-options.ts'
 export { EnsemblePeer } from './peer/ensemble-peer.ts'
 export type { PeerPort, EnsembleOptions, Leadership, PeerNetwork } from './peer/ensemble-parts.ts'
 export { recordInto } from './peer/local-history.ts'

@@ -2,7 +2,7 @@ import { memoryUsage } from 'node:process'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { FrameCutter, type FrameSink } from './frame.ts'
-import { MalformedError } from './jute.ts'
+import { MalformedError } from './malformed.ts'
 
 const bytesMax = 1000
 

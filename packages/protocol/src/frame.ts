@@ -1,4 +1,4 @@
-import { MalformedError } from './jute.ts'
+import { MalformedError } from './malformed.ts'
 
 /** Takes frames as they become complete; returns false to get no more until `resume`. */
 export interface FrameSink {

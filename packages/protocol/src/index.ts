@@ -1,6 +1,7 @@
 /**
  * Every byte format of ZooKeeper, declared once: the messages of clients, the packets between servers,
- * and the records in logs and snapshots. No I/O, and no state except small caches of recent work.
+ * and the records in logs and snapshots. No I/O, and no state: what readers and
+ * writers may remember of recent work is an object that their owner makes (`codec-memory.ts`).
  *
  * A declaration is both a type and a codec:
  *
@@ -9,7 +10,9 @@
  *
  * The parts, in the order to read them:
  *
- * - `jute.ts`: the encoding (`Reader`, `Writer`), and `record`, `vector` and others, which build codecs;
+ * - `reader.ts`, `writer.ts`: the encoding ("jute"): big-endian integers, length-prefixed text and
+ *   buffers, counted vectors, fields one after another without tags;
+ * - `codec.ts`, `record.ts`: `record`, `vector` and others, which build codecs;
  * - `records/`: the declarations, one file each for clients, elections, quorum packets, transactions
  *   and files;
  * - `table.ts`, `operations.ts`: the table of operations. Dispatch on the server, the typed calls of
@@ -21,24 +24,14 @@
  *   recognize locks and queues by the names of znodes.
  */
 export { copyWords, wordCopyMax } from './copy-words.ts'
-export {
-  decode,
-  decodeText,
-  encode,
-  encodeText,
-  MalformedError,
-  NullError,
-  Reader,
-  record,
-  vector,
-  nullableVector,
-  Writer,
-  type BufferKeeper,
-  type Codec,
-  type RecordOf,
-  type TypeOf,
-} from './jute.ts'
-export { bytesOfText, rememberText, type TextBytes } from './text-bytes.ts'
+export { decode, encode, vector, nullableVector, type Codec, type TypeOf } from './codec.ts'
+export { MalformedError, NullError } from './malformed.ts'
+export { Reader, type BufferKeeper } from './reader.ts'
+export { record, type RecordOf } from './record.ts'
+export { decodeText, encodeText } from './text.ts'
+export { Writer } from './writer.ts'
+export { CodecMemory } from './codec-memory.ts'
+export { LastText, type TextBytes } from './last-text.ts'
 export { FrameCutter, FrameLengthError, type FrameSink } from './frame.ts'
 export { defaultPacketFieldBytesMax, PacketReader } from './packet-reader.ts'
 export { errorCodes, errorName, type ErrorCode, type ErrorName } from './errors.ts'

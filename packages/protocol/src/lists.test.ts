@@ -1,6 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { decode, encode, MalformedError, Writer } from './jute.ts'
+import { decode, encode } from './codec.ts'
+import { MalformedError } from './malformed.ts'
+import { Writer } from './writer.ts'
 import type { Acl } from './records/common.ts'
 import {
   isMultiWrite,

@@ -1,7 +1,10 @@
 /**
  * The lists of multi and multiRead: each part has a header, and a header with `done` ends the list.
  */
-import { MalformedError, type Codec, type Reader, type TypeOf, type Writer } from './jute.ts'
+import { type Codec, type TypeOf } from './codec.ts'
+import { MalformedError } from './malformed.ts'
+import { type Reader } from './reader.ts'
+import { type Writer } from './writer.ts'
 import { errorCodes } from './errors.ts'
 import { singleReads, singleWrites } from './table.ts'
 

@@ -1,5 +1,5 @@
 /** All operations: those of `table.ts`, and the lists of them (multi and multiRead). */
-import type { TypeOf } from './jute.ts'
+import type { TypeOf } from './codec.ts'
 import * as client from './records/client.ts'
 import { MultiRequest, MultiResponse } from './lists.ts'
 import { singleReads, singleWrites, type Operation, type Write } from './table.ts'

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { encode, MalformedError } from './jute.ts'
+import { encode } from './codec.ts'
+import { MalformedError } from './malformed.ts'
 import { PacketReader } from './packet-reader.ts'
 import { encodePacket, QuorumPacket } from './records/quorum.ts'
 

@@ -1,4 +1,5 @@
-import { MalformedError, Reader } from './jute.ts'
+import { MalformedError } from './malformed.ts'
+import { Reader } from './reader.ts'
 import { QuorumPacket } from './records/quorum.ts'
 
 /** The limit in Apache: twice jute.maxbuffer. */

@@ -3,7 +3,7 @@
  * the calls of the client, the bodies in the log, and the names in logs and metrics all follow from
  * it. `operations.ts` adds the entries that contain lists of other entries, multi and multiRead.
  */
-import type { Codec } from './jute.ts'
+import type { Codec } from './codec.ts'
 import * as client from './records/client.ts'
 import * as txn from './records/transaction.ts'
 

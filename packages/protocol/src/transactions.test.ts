@@ -1,6 +1,9 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { encode, MalformedError, Reader, Writer } from './jute.ts'
+import { encode } from './codec.ts'
+import { MalformedError } from './malformed.ts'
+import { Reader } from './reader.ts'
+import { Writer } from './writer.ts'
 import { TxnDigest } from './records/transaction.ts'
 import { readTxnBody, writeTxnBody, type SimpleTxn, type Txn } from './transactions.ts'
 

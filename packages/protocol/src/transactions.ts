@@ -1,5 +1,8 @@
 /** The content of the log: transactions of one operation, or of several in a multi. */
-import { MalformedError, Reader, type Codec, type TypeOf, type Writer } from './jute.ts'
+import { type Codec, type TypeOf } from './codec.ts'
+import { MalformedError } from './malformed.ts'
+import { Reader } from './reader.ts'
+import { type Writer } from './writer.ts'
 import { digestVersion, txnDigestBytes, type CloseSessionTxn } from './records/transaction.ts'
 import { singleWrites } from './table.ts'
 
@@ -42,7 +45,9 @@ export const MultiTxn: Codec<MultiTxn> = {
       if (!isSimple(type)) throw new MalformedError(`a part of type ${type} in a multi`)
       const bytes = reader.buffer()
       if (bytes === null) throw new MalformedError('a part without a body in a multi')
-      txns.push({ type, body: bodies[type & 0xff]!.read(new Reader(bytes)) } as SimpleTxn)
+      const part = new Reader(bytes)
+      part.memory = reader.memory
+      txns.push({ type, body: bodies[type & 0xff]!.read(part) } as SimpleTxn)
     }
     return { txns }
   },

@@ -52,6 +52,9 @@ const anyVersion = -1
 /**
  * A value that several clients change, each change based on the previous one. A change happens
  * once, even if a reply is lost.
+ *
+ *     await using seats = new AtomicValue(client, '/seats', { codec: json<string[]>(), initial: [] })
+ *     const { value, version } = await seats.update((taken) => [...taken, '12a'])
  */
 export class AtomicValue<T> implements AsyncDisposable {
   readonly path: string

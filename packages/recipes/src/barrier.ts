@@ -8,6 +8,10 @@ import { below } from './nodes/parents.ts'
 /**
  * A node that blocks all waiters while it exists. The layout is that of Curator's
  * DistributedBarrier.
+ *
+ *     const barrier = new Barrier(client, '/maintenance')
+ *     await barrier.raise()
+ *     await barrier.wait({ timeoutMs: 60_000 }) // in other programs, until somebody lowers it
  */
 export class Barrier {
   private readonly client: Client

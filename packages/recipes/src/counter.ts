@@ -21,6 +21,9 @@ export interface CounterOptions {
 
 /**
  * A number that several clients increment and decrement. No count is lost, and none happens twice.
+ *
+ *     await using counter = new Counter(client, '/orders/count')
+ *     console.log(await counter.increment()) // 1n
  */
 export class Counter implements AsyncDisposable {
   readonly path: string

@@ -65,7 +65,7 @@ test('items are named and written as those of Curator', async () => {
   const [name] = await client.children('/as-curator/entries')
   expect(name).toBe('queue-|18F00000001|0000000000')
   const { data } = await client.get(`/as-curator/entries/${name}`, { codec: bytes })
-  expect(Buffer.from(data).toString('hex')).toBe('0001000101000000026869' + '02')
+  expect(Buffer.from(data).toString('hex')).toBe('000100010100000002686902')
 
   await using mails = new IdQueue(client, '/as-curator-ids', { codec })
   await mails.put('x', 'order 17/€|100%\u{1f600}')

@@ -16,6 +16,11 @@ export interface Inside extends Held {
 /**
  * A fixed number of members that enter together and leave together. The layout is that of Curator's
  * DistributedDoubleBarrier: a node per member, and `ready` once all have arrived.
+ *
+ *     const barrier = new DoubleBarrier(client, '/computation', 3)
+ *     const stay = await barrier.enter({ timeoutMs: 60_000 })
+ *     await compute()
+ *     await stay.leave()
  */
 export class DoubleBarrier {
   private readonly client: Client

@@ -5,6 +5,9 @@ import type { Held } from './holding/held.ts'
 /**
  * Several rights as one: lost with the first of them, released together. Its token is the largest
  * of theirs.
+ *
+ *     const both = holdAll(held, permit)
+ *     await both.guard(client.transaction().set('/report', 'done')).commit()
  */
 export function holdAll(first: Held, ...others: readonly Held[]): Held {
   if (others.length === 0) return first

@@ -27,6 +27,10 @@ export interface NameServiceOptions<T> {
  * Names with values: addresses, ids, or whatever the codec encodes. A name may have parts,
  * separated by slashes. All parts but the last are folders: nodes without data, which have no
  * value.
+ *
+ *     const names = new NameService(client, '/names', { codec: json<{ host: string }>() })
+ *     await names.bind('databases/orders', { host: 'db-1' })
+ *     console.log(await names.lookup('databases/orders'))
  */
 export class NameService<T> {
   readonly path: string

@@ -7,6 +7,13 @@ import type { PutOptions, QueueOptions } from './queue.ts'
 /**
  * A queue whose items have priorities from 0, delivered first, to 999. Items of the same priority
  * are delivered in order. Otherwise it is like a Queue.
+ *
+ *     await using queue = new PriorityQueue(client, '/jobs', { codec: text })
+ *     await queue.put('urgent', 0)
+ *     for await (const job of queue.items()) {
+ *       await work(job.value)
+ *       await job.complete()
+ *     }
  */
 export class PriorityQueue<T> extends ItemQueue<T> {
   constructor(client: Client, path: string, options: QueueOptions<T>) {

@@ -16,6 +16,13 @@ export interface PutOptions extends CallOptions {
 /**
  * A first-in first-out queue that gives each item to one consumer at a time. An item stays until it
  * is completed: if its consumer crashes, it is delivered again.
+ *
+ *     await using queue = new Queue(client, '/jobs', { codec: text })
+ *     await queue.put('resize image 17')
+ *     for await (const job of queue.items()) {
+ *       await work(job.value)
+ *       await job.complete()
+ *     }
  */
 export class Queue<T> extends ItemQueue<T> {
   constructor(client: Client, path: string, options: QueueOptions<T>) {

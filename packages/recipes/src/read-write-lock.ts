@@ -43,6 +43,7 @@ export class ReadWriteLock {
    * waiting readers come in. The write lock counts as released, and the read lock keeps its token.
    * If this rejects, no read lock is left behind.
    *
+   *     const lock = new ReadWriteLock(client, '/locks/catalogue')
    *     await using writing = await lock.write.acquire()
    *     await using reading = await lock.downgrade(writing)
    */

@@ -51,7 +51,11 @@ export interface RevokeOptions {
   readonly ifRefused?: 'wait' | 'reject' | undefined
 }
 
-/** The holder was asked to release something, and refuses. */
+/**
+ * The holder was asked to release something, and refuses.
+ *
+ *     if (error instanceof RefusedError) console.log('the holder keeps the lock')
+ */
 export class RefusedError extends ZabraError {
   static {
     markErrorKind(this, 'RefusedError')

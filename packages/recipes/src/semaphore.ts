@@ -39,6 +39,9 @@ export interface PermitOptions {
  * A number of permits, in the order of calls. To acquire, it takes the lock under `locks`, creates
  * nodes under `leases`, and keeps the lock until they fit: so only one waits for leases to be
  * released, the others queue behind it. The layout is that of Curator's InterProcessSemaphoreV2.
+ *
+ *     const downloads = new Semaphore(client, '/downloads', 3) // three at a time
+ *     await downloads.run((permit) => download({ signal: permit.signal }))
  */
 export class Semaphore {
   private readonly client: Client

@@ -25,6 +25,10 @@ export interface UriSpec {
 /**
  * The JSON that Curator's JsonInstanceSerializer writes and reads. `check` validates the payload:
  * it returns it, or throws.
+ *
+ *     const codec = instanceCodec<{ zone: string }>()
+ *     const { data } = await client.get('/services/search/17', { codec })
+ *     console.log(data.name, data.payload?.zone)
  */
 export function instanceCodec<Payload>(
   check: (payload: unknown) => Payload = (payload) => payload as Payload,
@@ -58,7 +62,11 @@ function inOrder<Payload>(instance: Partial<ServiceInstance<Payload>>): ServiceI
   }
 }
 
-/** The address by the instance's pattern; a name that is no field stays as it is. */
+/**
+ * The address by the instance's pattern; a name that is no field stays as it is.
+ *
+ *     console.log(uriOf(instance)) // http://10.0.0.1:8080
+ */
 export function uriOf(instance: ServiceInstance): string | undefined {
   const { uriSpec, address, port, sslPort, name, id, registrationTimeUTC, serviceType } = instance
   if (uriSpec === null) return undefined

@@ -21,6 +21,9 @@ import { checkedOptions, type LockOptions } from './turns/turn.ts'
  * A lock that is one node with a fixed name: its creator has the lock, all others watch it. It is
  * easy to inspect and to remove by hand, but every release wakes all waiters, and nothing decides
  * which of them is next. For more than a few contenders use `Lock`.
+ *
+ *     const lock = new SimpleLock(client, '/locks/nightly')
+ *     await lock.run((held) => work(held.token))
  */
 export class SimpleLock {
   private readonly client: Client

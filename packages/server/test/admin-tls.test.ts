@@ -93,10 +93,9 @@ test('administrators may need certificates of an authority of their own, which p
   await expect(secure(port, '/commands/ruok')).rejects.toThrow()
   const ops = authority.client(authority.issue('ops'))
   expect(await secure(port, '/commands/ruok', ops)).toContain('"ruok"')
-  const snapshot = (tls: RequestOptions): Promise<number> =>
+  const statusOf = (path: string, tls: RequestOptions): Promise<number> =>
     new Promise((resolve, reject) => {
       const headers = { authorization: 'x509' }
-      const path = '/commands/snapshot'
       const all = { port, path, host: 'localhost', agent: false, method: 'GET', headers, ...tls }
       request(all, (response) => {
         response.resume()
@@ -105,5 +104,10 @@ test('administrators may need certificates of an authority of their own, which p
         .on('error', reject)
         .end()
     })
-  expect(await snapshot(ops)).not.toBe(401)
+  expect(await statusOf('/commands/snapshot', ops)).not.toBe(401)
+  // The API accepts the same proof, and tells administrators from others.
+  const alice = authority.client(authority.issue('alice'))
+  expect(await statusOf('/api/v1/backup/snapshot', ops)).toBe(200)
+  expect(await statusOf('/api/v1/backup/snapshot', alice)).toBe(403)
+  expect(await statusOf('/api/v1/whoami', alice)).toBe(200)
 })

@@ -260,6 +260,33 @@ test('a revoked certificate is refused, and a new list takes effect without a re
   await expect(identities(port, authority.client(bob))).rejects.toThrow()
 })
 
+test('a revocation list that is missing or out of date is reported', async () => {
+  const log = new Log()
+  const other = new Authority('Other CA', authority.path('other'))
+  authority.write('two.pem', `${authority.pem}${other.pem}`)
+  authority.write('old.pem', authority.revocationList([], new Date(Date.now() - 60_000)))
+  const server = await serve(
+    {
+      'ssl.trustStore.location': authority.path('two.pem'),
+      'ssl.crl': 'true',
+      'ssl.crl.location': authority.path('old.pem'),
+    },
+    log,
+  )
+  expect(log.has(/there is no revocation list of CN=Other CA,O=zabra, so all of its/)).toBe(true)
+  expect(log.has(/revocation list is out of date, .* issuer="CN=Test CA,O=zabra"/)).toBe(true)
+  const bob = authority.client(authority.issue('bob'))
+  await expect(identities(server.secureClientPort, bob)).rejects.toThrow()
+})
+
+test('a damaged revocation list keeps the server from starting', async () => {
+  const pem = authority.revoke()
+  const cut = pem.replace(/\n[^-\n]+\n(?=-----END)/, '\n')
+  authority.write('cut.pem', cut)
+  const config = { 'ssl.crl': 'true', 'ssl.crl.location': authority.path('cut.pem') }
+  await expect(serve(config)).rejects.toThrow(/ssl.crl: a revocation list is damaged/)
+})
+
 test('a new certificate is served without a restart, a bad one refused and the old one kept', async () => {
   const log = new Log()
   const [first, second] = [authority.issue('first'), authority.issue('second')]

@@ -17,7 +17,13 @@ import type { SimServer } from './cluster/server.ts'
 import { drawShape, isEnough, type Shape } from './cluster/shape.ts'
 import { heal, inject } from './faults/inject.ts'
 import { leaderOf } from './faults/leader-of.ts'
-import { drawFaults, drawFavored, drawHandOvers, type Fault } from './faults/schedule.ts'
+import {
+  drawFaults,
+  drawFavored,
+  drawHandOvers,
+  drawWindows,
+  type Fault,
+} from './faults/schedule.ts'
 import { derivedProblems } from './history/derived.ts'
 import { recoveryOf } from './history/recorder.ts'
 import type { Transcript } from './history/transcript.ts'
@@ -140,6 +146,7 @@ class Run {
       ...drawFaults(random.fork('faults'), { clients, durationMs, faults, isEnsemble }),
       ...drawFavored(random.fork('favored faults'), mutant?.faults ?? [], { clients, durationMs }),
       ...(isEnsemble ? drawHandOvers(random.fork('hand-overs'), { durationMs }) : []),
+      ...drawWindows(random.fork('windows'), { durationMs, isChanging: this.isChanging }),
     ]
     // If members change, the servers needed for a quorum are not known in advance.
     this.fullServers = this.isChanging ? [] : drawMinority(random.fork('full disks'), this.cluster)
@@ -469,6 +476,7 @@ class Run {
       recorder.count('bits flipped', disk.flips)
       recorder.count('syncs failed', disk.failedSyncs)
       recorder.count('refused for space', disk.refusedForSpace)
+      recorder.count('configuration files refused', disk.refusedForConfig)
       recorder.count('calls failed', disk.failedCalls)
     }
   }

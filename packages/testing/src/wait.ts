@@ -14,7 +14,11 @@ export interface PollOptions extends WaitOptions {
 const defaultTimeoutMs = 30_000
 const defaultEveryMs = 20
 
-/** It did not happen in time. */
+/**
+ * It did not happen in time.
+ *
+ *     if (error instanceof WaitTimeoutError) console.log(error.message)
+ */
 export class WaitTimeoutError extends Error {
   override readonly name = 'WaitTimeoutError'
 }
@@ -62,7 +66,13 @@ export function untilState<Name extends State['name']>(
   return nextState(client, name, options)
 }
 
-/** Resolves at the next change to this state, also where the client is in it already. */
+/**
+ * Resolves at the next change to this state, also where the client is in it already.
+ *
+ *     const resumed = nextState(client, 'connected')
+ *     proxy.reset()
+ *     console.log((await resumed).resumed)
+ */
 export function nextState<Name extends State['name']>(
   client: Client,
   name: Name,
@@ -78,6 +88,8 @@ export function nextState<Name extends State['name']>(
 /**
  * Resolves when the node has so many children, to their names; a node that does not exist has none. It
  * waits by watches.
+ *
+ *     const names = await untilChildren(client, '/workers', 3)
  */
 export async function untilChildren(
   client: Client,
@@ -103,7 +115,11 @@ export async function untilChildren(
   }
 }
 
-/** Resolves when the signal aborts, to its reason. */
+/**
+ * Resolves when the signal aborts, to its reason.
+ *
+ *     const reason = await aborted(held.signal)
+ */
 export function aborted(signal: AbortSignal, options: WaitOptions = {}): Promise<unknown> {
   if (signal.aborted) return Promise.resolve(signal.reason)
   return untilCalled('the signal aborts', options, (resolve) => {

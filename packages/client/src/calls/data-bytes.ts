@@ -7,6 +7,9 @@ const empty = new Uint8Array(0)
 /**
  * The data of a node whose data is null, which the protocol distinguishes from empty data. `get`
  * resolves to this very array, and `create` and `set` accept it; compare with `===`.
+ *
+ *     const { data } = await client.get('/marker')
+ *     if (data === noData) console.log('created without data')
  */
 export const noData = new Uint8Array(0)
 

@@ -51,6 +51,8 @@ const errorStatus = 2
  * Makes every request of every client of this process a span with the attributes of OpenTelemetry's
  * conventions for databases, and counts it in `db.client.operation.duration`; changes of state
  * count in `zabra.client.states`. Returns a function that stops this.
+ *
+ *     const stop = instrument({ tracer: trace.getTracer('app'), meter: metrics.getMeter('app') })
  */
 export function instrument({ tracer, meter }: InstrumentOptions): () => void {
   const spans = new WeakMap<object, SpanLike>()

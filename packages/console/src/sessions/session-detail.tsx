@@ -53,6 +53,7 @@ export function SessionDetailView({ id }: { readonly id: string }) {
       <div class="line">
         <a href={hrefOf('sessions')}>All sessions</a>
         <h2 class="grow">Session {id}</h2>
+        <a href={hrefOf('history', { session: id })}>Its changes</a>
         {isAdmin.value && value !== undefined && !isGone && (
           <button type="button" class="danger" onClick={() => setEnding(true)}>
             End session
@@ -60,7 +61,10 @@ export function SessionDetailView({ id }: { readonly id: string }) {
         )}
       </div>
       {isGone ? (
-        <p class="empty">There is no such session any more.</p>
+        <p class="empty">
+          There is no such session any more.{' '}
+          <a href={hrefOf('sessions', { show: 'ended', id, closed: 'true' })}>Why it ended</a>
+        </p>
       ) : (
         <>
           <Problem error={error} />

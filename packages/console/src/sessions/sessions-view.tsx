@@ -5,6 +5,7 @@ import { countText, lastingText } from '../format.ts'
 import { usePolled } from '../polled.ts'
 import { hrefOf, isAdmin, place } from '../state.ts'
 import { EndSession } from './end-session.tsx'
+import { EndedView } from './ended-view.tsx'
 import { SessionDetailView } from './session-detail.tsx'
 
 const pageSize = 200
@@ -15,13 +16,30 @@ interface Page {
   readonly sessions: readonly Session[]
 }
 
+/** Sessions that live, and why others ended. */
 export function SessionsView() {
   const id = place.value.query.get('id')
-  return id === null ? (
-    <AllSessions />
-  ) : (
+  const show = place.value.query.get('show') === 'ended' ? 'ended' : 'connected'
+  return (
     <div class="page">
-      <SessionDetailView key={id} id={id} />
+      <nav class="tabs" aria-label="Sessions">
+        <a href={hrefOf('sessions')} aria-current={show === 'connected' ? 'page' : undefined}>
+          Live
+        </a>
+        <a
+          href={hrefOf('sessions', { show: 'ended' })}
+          aria-current={show === 'ended' ? 'page' : undefined}
+        >
+          Ended, and why
+        </a>
+      </nav>
+      {show === 'ended' ? (
+        <EndedView />
+      ) : id === null ? (
+        <AllSessions />
+      ) : (
+        <SessionDetailView key={id} id={id} />
+      )}
     </div>
   )
 }
@@ -32,7 +50,7 @@ function AllSessions() {
   const ask = (): Promise<Page> => get<Page>('/sessions', { offset, limit: pageSize })
   const { value, error, again } = usePolled(ask, 2000, String(offset))
   return (
-    <div class="page">
+    <>
       <Problem error={error} />
       {value !== undefined && (
         <>
@@ -101,7 +119,7 @@ function AllSessions() {
           }}
         />
       )}
-    </div>
+    </>
   )
 }
 

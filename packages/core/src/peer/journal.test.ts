@@ -5,7 +5,8 @@ import { MemoryDisk } from '../storage/disk/memory-disk.ts'
 import { TxnLog } from '../storage/log/txn-log.ts'
 import { Deferred } from '../base/deferred.ts'
 import { Database } from '../state/database.ts'
-import { Journal, type BatchSource, type JournalOptions } from './journal.ts'
+import { Journal } from './journal.ts'
+import type { BatchSource, JournalOptions } from './journal-options.ts'
 
 const directory = 'data/version-2'
 

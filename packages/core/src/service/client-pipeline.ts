@@ -80,12 +80,14 @@ export class ClientPipeline implements AdmissionHost, FlowHost {
   private readonly auditing: Auditing | undefined
   private readonly reader = new Reader()
   private readonly keeper = new ByteKeeper()
-  private readonly multiBody = new Writer()
+  private readonly multiBody: Writer
 
   constructor(parts: PipelineParts, options: PipelineOptions) {
     const { stats, keeper } = this
     const { db, clock, auditor } = parts
     this.db = db
+    this.reader.memory = db.memory
+    this.multiBody = new Writer(256, db.memory)
     this.clock = clock
     this.trace = parts.trace
     this.options = options
@@ -123,8 +125,9 @@ export class ClientPipeline implements AdmissionHost, FlowHost {
   open(link: ClientLink): ClientConnection {
     const { frameBytesMax } = this.options
     const { multiReadBytes: multiReadBytesMax } = this.limits
-    const times = this.clock
-    const options = { frameBytesMax, multiReadBytesMax, nowMs: times.nowMs, wallMs: times.wallMs }
+    const { nowMs, wallMs } = this.clock
+    const { memory } = this.db
+    const options = { frameBytesMax, multiReadBytesMax, memory, nowMs, wallMs }
     const connection = new ClientConnection(link, options, this.onFrame)
     if (this.options.largeRequests !== undefined) {
       connection.announce = (bytes) => this.flow.checkLarge(bytes)

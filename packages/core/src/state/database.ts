@@ -6,6 +6,7 @@ import {
   type Acl,
   type Reader,
   type Txn,
+  CodecMemory,
 } from '@zabra/protocol'
 import { AclTable, type AclEntry } from './acl/acl-table.ts'
 import type { AclRules } from './acl/permission.ts'
@@ -59,6 +60,8 @@ export class Database {
   /** The negotiated timeout of each global session. */
   sessions = new Map<bigint, number>()
   readonly options: DatabaseOptions
+  /** What readers and writers of this server remember of their recent work. */
+  readonly memory = new CodecMemory()
   /** The zxid of the last transaction that is applied completely. */
   lastZxid = 0n
   /** The upper and lower half of `lastZxid`, for replies that should not create a bigint. */
@@ -96,9 +99,11 @@ export class Database {
   constructor(options: DatabaseOptions) {
     this.options = options
     const { extendedTypes, hashSeed, digests, touchMemory } = options
-    this.tree = new Tree({ extendedTypes, hashSeed, digests, touchMemory })
+    const { memory } = this
+    const { text: lastText } = memory
+    this.tree = new Tree({ extendedTypes, hashSeed, digests, touchMemory, lastText })
     this.quotas = new Quotas(this.tree)
-    this.watches = new Watches(options.acl, hashSeed)
+    this.watches = new Watches(options.acl, { hashSeed, memory })
   }
 
   private listenToQuotas(): void {
@@ -132,6 +137,7 @@ export class Database {
   adopt(other: Database): void {
     assert(this.watches.count === 0, 'a database is replaced only while no client is connected')
     this.tree = other.tree
+    this.tree.shareText(this.memory.text)
     this.acls = other.acls
     this.quotas = other.quotas
     this.listenToQuotas()
@@ -231,6 +237,7 @@ export class Database {
 
   /** One logged transaction: header, body and, usually, the digest of the tree after it. */
   replay(reader: Reader): void {
+    reader.memory = this.memory
     const header = TxnHeader.read(reader)
     if (header.type === checkType) {
       // Some releases log a check outside a multi and then cannot read it. It changes nothing.

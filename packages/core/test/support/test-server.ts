@@ -1,6 +1,7 @@
 import { EnsemblePeer } from '../../src/peer/ensemble-peer.ts'
 import { recordInto } from '../../src/peer/local-history.ts'
-import { Journal, type BatchSource } from '../../src/peer/journal.ts'
+import { Journal } from '../../src/peer/journal.ts'
+import type { BatchSource } from '../../src/peer/journal-options.ts'
 import type { Host } from '../../src/ports.ts'
 import { loadDatabase } from '../../src/storage/recovery/load.ts'
 import { MemoryDisk } from '../../src/storage/disk/memory-disk.ts'

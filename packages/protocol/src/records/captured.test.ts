@@ -1,7 +1,9 @@
 /** Frames and records as Apache's clients and servers send and store them, byte for byte. */
 import { expect, test } from 'vitest'
 import { xids } from '../codes.ts'
-import { decode, encode, Reader, Writer, type Codec } from '../jute.ts'
+import { decode, encode, type Codec } from '../codec.ts'
+import { Reader } from '../reader.ts'
+import { Writer } from '../writer.ts'
 import { operations } from '../operations.ts'
 import * as client from './client.ts'
 import { MultiRequest, MultiResponse } from '../lists.ts'

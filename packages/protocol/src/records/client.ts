@@ -6,12 +6,12 @@ import {
   long,
   nullableText,
   nullableVector,
-  record,
   ustring,
   vector,
   type Codec,
   type TypeOf,
-} from '../jute.ts'
+} from '../codec.ts'
+import { record } from '../record.ts'
 import { Acl, NullableAclList, Stat } from './common.ts'
 
 export const RequestHeader = record({ xid: int, type: int })

@@ -3,12 +3,12 @@ import {
   long,
   nullableText,
   nullableVector,
-  record,
   remembered,
   vector,
   type Codec,
   type TypeOf,
-} from '../jute.ts'
+} from '../codec.ts'
+import { record } from '../record.ts'
 
 /** An identity: a scheme, and an id in that scheme. */
 export const Id = record({ scheme: nullableText, id: nullableText })
@@ -20,7 +20,10 @@ export interface Acl extends TypeOf<typeof Acl> {}
 
 export const AclList = vector(Acl)
 /** Most clients always use the same list. */
-export const NullableAclList = remembered(nullableVector(Acl) as Codec<readonly Acl[] | null>)
+export const NullableAclList = remembered(
+  nullableVector(Acl) as Codec<readonly Acl[] | null>,
+  (memory) => memory.acl,
+)
 
 /** The stat of a znode as clients see it; note that pzxid comes last. */
 export const Stat = record({

@@ -1,6 +1,6 @@
 /** Messages of the election port as Apache's servers send them, byte for byte. */
 import { expect, test } from 'vitest'
-import { MalformedError } from '../jute.ts'
+import { MalformedError } from '../malformed.ts'
 import {
   encodeInitialMessage,
   encodeNotification,

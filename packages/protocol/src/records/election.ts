@@ -1,5 +1,8 @@
 /** Messages between servers on the election port. */
-import { decodeText, encodeText, MalformedError, Reader, Writer } from '../jute.ts'
+import { MalformedError } from '../malformed.ts'
+import { Reader } from '../reader.ts'
+import { decodeText, encodeText } from '../text.ts'
+import { Writer } from '../writer.ts'
 
 /** The state of a server: looking for a leader, or its role. */
 export type ServerState = 'looking' | 'following' | 'leading' | 'observing'

@@ -1,6 +1,6 @@
 /** Packets of the quorum port as Apache's servers send them, byte for byte. */
 import { expect, test } from 'vitest'
-import { decode, encode } from '../jute.ts'
+import { decode, encode } from '../codec.ts'
 import {
   encodePacket,
   LearnerInfo,

@@ -1,5 +1,7 @@
 /** Messages between servers on the quorum port. */
-import { buffer, encode, int, long, nullableVector, Reader, record, type TypeOf } from '../jute.ts'
+import { buffer, encode, int, long, nullableVector, type TypeOf } from '../codec.ts'
+import { Reader } from '../reader.ts'
+import { record } from '../record.ts'
 import { Id } from './common.ts'
 
 /** The packets of the quorum port. Numbers once used on the wire stay reserved. */

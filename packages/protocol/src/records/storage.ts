@@ -1,5 +1,6 @@
 /** Records in the files of a data directory, other than transactions. */
-import { int, long, record, type TypeOf } from '../jute.ts'
+import { int, long, type TypeOf } from '../codec.ts'
+import { record } from '../record.ts'
 
 export const FileHeader = record({ magic: int, version: int, dbid: long })
 export interface FileHeader extends TypeOf<typeof FileHeader> {}

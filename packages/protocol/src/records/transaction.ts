@@ -2,17 +2,8 @@
  * Logged and replicated transactions. They contain results, never intentions, so that replaying one
  * twice is harmless.
  */
-import {
-  bool,
-  buffer,
-  int,
-  long,
-  record,
-  ustring,
-  vector,
-  type Codec,
-  type TypeOf,
-} from '../jute.ts'
+import { bool, buffer, int, long, ustring, vector, type Codec, type TypeOf } from '../codec.ts'
+import { record } from '../record.ts'
 import { NullableAclList } from './common.ts'
 
 export const TxnHeader = record({ clientId: long, cxid: int, zxid: long, time: long, type: int })

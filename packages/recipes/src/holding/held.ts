@@ -65,7 +65,11 @@ const sentences: Record<LossReason, string> = {
   released: 'it was given back',
 }
 
-/** Something is not held any more, or nobody can tell. */
+/**
+ * Something is not held any more, or nobody can tell.
+ *
+ *     if (error instanceof LostError) console.log(`${error.path} is lost: ${error.reason}`)
+ */
 export class LostError extends ZabraError {
   static {
     markErrorKind(this, 'LostError')
@@ -102,7 +106,13 @@ export interface Check {
   readonly version?: number | undefined
 }
 
-/** Holds the right that an ephemeral node of this client's current session gives. */
+/**
+ * Holds the right that an ephemeral node of this client's current session gives.
+ *
+ *     const { path, stat } = await client.create('/workers/me', '', { ephemeral: true })
+ *     await using held = hold(client, { path, stat })
+ *     held.signal.addEventListener('abort', () => stopWriting())
+ */
 export function hold(client: Client, node: HeldNode, options: HoldOptions = {}): Held {
   if (node.stat.ephemeralOwner === 0n)
     throw new TypeError(`the node is not ephemeral, and so no session holds it: ${node.path}`)

@@ -31,7 +31,7 @@ export function nameByTime(dueMs: number): string {
 }
 
 /** What separates ids, or what no path may have. */
-const unfit = /[\0-\x1f%/|\x7f-\x9f\ufff0-\uffff\p{Co}\p{Cs}\u{10000}-\u{10ffff}]/gu
+const unfit = /[%/|\p{Cc}\p{Co}\p{Cs}\ufff0-\uffff\u{10000}-\u{10ffff}]/gu
 
 /** An item that is found by an id, as Curator's DistributedIdQueue. */
 export function nameById(id: string): string {

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
-import { encodeText } from '@zabra/protocol'
+import { encodeText, type Id } from '@zabra/protocol'
+import { socketIdentities } from '../auth/x509.ts'
 import { addressOf, mayAdminister, parseAuthorization } from '../http/authorization.ts'
 import type { ServerView } from '../view/server-view.ts'
 import { ApiError, badRequest } from './api-error.ts'
@@ -49,7 +50,9 @@ export class Clients {
   async use<T>(request: IncomingMessage, work: (caller: Caller) => Promise<T>): Promise<T> {
     const address = addressOf(request)
     const header = request.headers.authorization?.trim() ?? ''
-    const client = await this.clientOf(address, header)
+    const isCertified = parseAuthorization(header).scheme === 'x509'
+    const proven = isCertified ? this.certified(request) : undefined
+    const client = await this.clientOf(address, header, proven)
     client.uses++
     try {
       const isAdmin = header !== '' && mayAdminister(this.view, client.identities)
@@ -65,16 +68,28 @@ export class Clients {
     void this.closeIdle(Infinity)
   }
 
-  private async clientOf(address: string, header: string): Promise<InternalClient> {
-    const key = `${address}\n${header}`
+  /** The identities of the client certificate, which the header asks to use. */
+  private certified({ socket }: IncomingMessage): readonly Id[] {
+    const identities = socketIdentities(socket, this.view.config.x509SuperUser)
+    if (identities !== undefined) return identities
+    throw new ApiError(401, 'noCertificate', 'The connection has no client certificate')
+  }
+
+  private async clientOf(
+    address: string,
+    header: string,
+    proven: readonly Id[] | undefined,
+  ): Promise<InternalClient> {
+    const key = [address, header, ...(proven ?? []).map(({ id }) => id)].join('\n')
     const known = await this.open.get(key)?.catch(() => undefined)
     if (known?.isOpen === true) return known
-    const credentials = header === '' ? undefined : credentialsIn(header)
+    const isProven = proven !== undefined || header === ''
+    const credentials = isProven ? undefined : credentialsIn(header)
     if (this.open.size >= clientsMax) await this.makeRoom()
     // Another request may have opened one in the meantime.
     const other = this.open.get(key)
     if (other !== undefined && (await isOpen(other))) return other
-    const opening = InternalClient.open(this.view, address, credentials)
+    const opening = InternalClient.open(this.view, address, credentials, proven)
     this.open.set(key, opening)
     try {
       const client = await opening

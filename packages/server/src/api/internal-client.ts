@@ -84,9 +84,12 @@ export class InternalClient implements ClientLink, Flushable {
     view: ServerView,
     address: string,
     credentials: Credentials | undefined,
+    /** The identities that its caller has proven already. */
+    proven: readonly Id[] = [],
   ): Promise<InternalClient> {
     if (!view.peer.isServing) throw notServing()
     const client = new InternalClient(view, address)
+    client.connection.identities.push(...proven)
     try {
       await client.greet()
       if (credentials !== undefined) await client.authenticate(credentials)

@@ -101,6 +101,17 @@ function checkTls({ values, sources, findings: { self, ensemble }, report, at }:
       report.error(at(key), `needs ${keyStore}: the key and the certificate of this server`)
     }
   }
+  if (ensemble !== undefined && values.sslQuorum) {
+    if (values['ssl.quorum.clientAuth'] !== 'need') {
+      const message = `is ${values['ssl.quorum.clientAuth']}: anybody who reaches the ports for servers can connect without a certificate`
+      report.warning(at('ssl.quorum.clientAuth'), message)
+    }
+    if (values.portUnification) {
+      const message =
+        'is true, so servers are accepted without TLS as well; remove it once all of them use TLS'
+      report.warning(at('portUnification'), message)
+    }
+  }
   if (values['admin.needClientAuth'] && !values['admin.forceHttps']) {
     if (values['admin.portUnification']) {
       const message = 'is true, but without admin.forceHttps others connect without TLS'

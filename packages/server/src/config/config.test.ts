@@ -204,6 +204,16 @@ test('certificates of administrators are asked for over TLS alone', () => {
   ])
 })
 
+test.each([
+  ['ssl.quorum.clientAuth=none', 'ssl.quorum.clientAuth: is none: anybody who reaches'],
+  ['ssl.quorum.clientAuth=want', 'ssl.quorum.clientAuth: is want: anybody who reaches'],
+  ['portUnification=true', 'portUnification: is true, so servers are accepted without TLS as well'],
+])('with TLS between servers, %s is a warning', (line, message) => {
+  const secure = `${three}sslQuorum=true\nssl.quorum.keyStore.location=/k.pem\n`
+  const found = complaints(`${secure}${line}`).filter((each) => each.startsWith('warning'))
+  expect(found).toEqual([expect.stringContaining(message)])
+})
+
 test('what is planned has no effect', () => {
   expect(complaints(`${minimal}emulate353TTLNodes=true`)).toEqual([
     'warning: zoo.cfg:3: emulate353TTLNodes: is not offered yet and has no effect',

@@ -4,6 +4,7 @@ import type { ServerConfig } from '../config/config.ts'
 import type { TlsSettings } from '../config/tls-settings.ts'
 import { loadCredentials, TlsConfigError, type Credentials } from './credentials.ts'
 import { subjectOf } from './distinguished-name.ts'
+import { outdatedLists } from './revocation-lists.ts'
 import { namesHost } from './peer-names.ts'
 import { tlsUses, type TlsContexts } from './tls-contexts.ts'
 
@@ -28,6 +29,8 @@ export interface TlsUseReport {
   /** Undefined if it cannot be used. */
   readonly certificate: CertificateSummary | undefined
   readonly trusted: readonly CertificateSummary[]
+  /** The revocation lists: issuer, and the end of validity. */
+  readonly lists: readonly string[]
   readonly versions: string
   /** Problems that keep the server from starting. */
   readonly errors: readonly string[]
@@ -78,7 +81,7 @@ function reportOf(
     credentials = loadCredentials(settings)
   } catch (error) {
     if (!(error instanceof TlsConfigError)) throw error
-    const nothing = { certificate: undefined, trusted: [], versions: '', warnings: [] }
+    const nothing = { certificate: undefined, trusted: [], lists: [], versions: '', warnings: [] }
     return { ...common, ...nothing, errors: [error.message] }
   }
   const { chain, trusted, options } = credentials
@@ -96,11 +99,19 @@ function reportOf(
   if (host !== undefined && settings.hostnameVerification && !namesHost(own!, host)) {
     warnings.push(`the certificate does not name ${host}, where the others connect to`)
   }
+  for (const { issuer } of outdatedLists(credentials.revocationLists, now.getTime())) {
+    warnings.push(
+      `the revocation list of ${issuer} is out of date: all of its certificates are refused`,
+    )
+  }
   const { minVersion, maxVersion } = options
   return {
     ...common,
     certificate: summaryOf(own!),
     trusted: trusted.map(summaryOf),
+    lists: credentials.revocationLists.map(({ issuer, nextUpdate }) =>
+      nextUpdate === undefined ? issuer : `${issuer}, until ${day(nextUpdate)}`,
+    ),
     versions: minVersion === maxVersion ? minVersion : `${minVersion} to ${maxVersion}`,
     errors: [],
     warnings,
@@ -166,7 +177,7 @@ export function describeTlsReport(reports: readonly TlsUseReport[]): string {
 }
 
 function describeUse(report: TlsUseReport): string {
-  const { use, speaks, settings, certificate, trusted, versions, errors, warnings } = report
+  const { use, speaks, settings, certificate, trusted, lists, versions, errors, warnings } = report
   const lines = [`TLS for ${use}: ${speaks}`]
   const add = (name: string, text: string): void => void lines.push(`  ${name.padEnd(13)}${text}`)
   if (certificate !== undefined) {
@@ -180,6 +191,7 @@ function describeUse(report: TlsUseReport): string {
     add('certificates', `${settings.clientAuth} from those who connect`)
     for (const each of trusted) add('trusts', `${each.subject}, until ${day(each.validUntil)}`)
     add('revocation', settings.crl ? 'checked against lists' : 'not checked')
+    for (const list of lists) add('list', list)
   }
   for (const error of errors) add('error', error)
   for (const warning of warnings) add('warning', warning)

@@ -4,6 +4,8 @@ import type { X509Certificate } from 'node:crypto'
 import type { StoreSettings, TlsSettings } from '../config/tls-settings.ts'
 import { faultCode } from '@zabra/core'
 import { openSslCipher } from './cipher-names.ts'
+import { DerError } from './der.ts'
+import { issuersWithoutList, readRevocationList, type RevocationList } from './revocation-lists.ts'
 import { StoreError, type Store } from './stores/key-material.ts'
 import { readStore, storeTypeOf } from './stores/read-store.ts'
 
@@ -20,6 +22,8 @@ export interface Credentials {
   /** This server's own certificate, followed by those of its issuers. */
   readonly chain: readonly X509Certificate[]
   readonly trusted: readonly X509Certificate[]
+  /** Empty if revocation is not checked. */
+  readonly revocationLists: readonly RevocationList[]
   /** The files that were read. */
   readonly files: readonly string[]
   /** Warnings, one sentence each. */
@@ -79,13 +83,18 @@ export function loadCredentials(settings: TlsSettings): Credentials {
   }
   const { min, max } = versionsOf(settings, warnings)
   const ciphers = ciphersOf(settings, warnings)
-  const crl = crlsOf(settings, believed, files)
+  const revocationLists = revocationListsOf(settings, believed, files)
+  for (const issuer of settings.crl ? issuersWithoutList(revocationLists, trusted) : []) {
+    warnings.push(
+      `${prefix}crl: there is no revocation list of ${issuer}, so all of its certificates are refused`,
+    )
+  }
   const options: SecureOptions = {
     key: entry.key.export({ type: 'pkcs8', format: 'pem' }) as string,
     cert: entry.chain.map(String).join('\n'),
     // Without a trust store nothing is trusted, not even the authorities that come with Node.js.
     ca: trusted.map(String),
-    ...(crl === undefined ? {} : { crl }),
+    ...(settings.crl ? { crl: revocationLists.map(({ pem }) => pem) } : {}),
     minVersion: min,
     maxVersion: max,
     ...(ciphers === undefined ? {} : { ciphers }),
@@ -93,7 +102,7 @@ export function loadCredentials(settings: TlsSettings): Credentials {
   }
   try {
     const context = createSecureContext(options)
-    return { context, options, chain: entry.chain, trusted, files, warnings }
+    return { context, options, chain: entry.chain, trusted, revocationLists, files, warnings }
   } catch (error) {
     throw new TlsConfigError(`${prefix}keyStore.location: ${(error as Error).message}`)
   }
@@ -177,12 +186,12 @@ function ciphersOf({ prefix, ciphers }: TlsSettings, warnings: string[]): string
   return found.join(':')
 }
 
-function crlsOf(
+function revocationListsOf(
   { prefix, crl, crlLocation }: TlsSettings,
   believed: Store | undefined,
   files: string[],
-): string[] | undefined {
-  if (!crl) return undefined
+): RevocationList[] {
+  if (!crl) return []
   const lists = [...(believed?.crls ?? [])]
   if (crlLocation !== undefined) {
     const text = read(`${prefix}crl.location`, crlLocation, files).toString('latin1')
@@ -200,5 +209,10 @@ function crlsOf(
       `${prefix}crl is true, but there is no revocation list; set ${prefix}crl.location`,
     )
   }
-  return lists
+  try {
+    return lists.map(readRevocationList)
+  } catch (error) {
+    if (!(error instanceof DerError)) throw error
+    throw new TlsConfigError(`${prefix}crl: a revocation list is damaged: ${error.message}`)
+  }
 }

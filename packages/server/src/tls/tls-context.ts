@@ -5,10 +5,12 @@ import { every } from '../base/every.ts'
 import type { EventLogger, LogFields } from '../base/event-logger.ts'
 import { loadCredentials, TlsConfigError, type Credentials } from './credentials.ts'
 import { subjectOf } from './distinguished-name.ts'
+import { outdatedLists } from './revocation-lists.ts'
 
 /** Interval of checking the files; each check costs a few calls of stat. */
 const lookMs = 1000
-const dayMs = 24 * 60 * 60 * 1000
+const hourMs = 60 * 60 * 1000
+const dayMs = 24 * hourMs
 /** A certificate that expires sooner than this gets a warning every day. */
 const warnBeforeDays = 30
 
@@ -31,6 +33,9 @@ export class TlsContext {
   private isLooking = false
   private endLooking: (() => void) | undefined
   private endWarning: (() => void) | undefined
+  private endCheckingLists: (() => void) | undefined
+  /** The outdated revocation lists that have been reported. */
+  private readonly reported = new Set<string>()
 
   /** Throws a TlsConfigError if the files cannot be used. */
   constructor(use: TlsUse, settings: TlsSettings, reload: boolean, logger: EventLogger) {
@@ -40,7 +45,9 @@ export class TlsContext {
     this.credentials = loadCredentials(settings)
     this.warnOfSettings()
     this.warnOfExpiry()
+    this.warnOfLists()
     this.endWarning = every(dayMs, () => this.warnOfExpiry())
+    this.endCheckingLists = every(hourMs, () => this.warnOfLists())
     if (!reload) return
     void this.look()
     this.endLooking = every(lookMs, () => void this.look())
@@ -70,6 +77,7 @@ export class TlsContext {
   stop(): void {
     this.endLooking?.()
     this.endWarning?.()
+    this.endCheckingLists?.()
   }
 
   /** Reads the files again. If they cannot be used, the previous certificates stay in use. */
@@ -84,6 +92,7 @@ export class TlsContext {
       this.warnOfSettings()
       logger.info('tls: loaded new certificate', this.certificateFields())
       this.warnOfExpiry()
+      this.warnOfLists()
       return true
     } catch (error) {
       if (!(error instanceof TlsConfigError)) throw error
@@ -131,6 +140,22 @@ export class TlsContext {
     const fields = this.certificateFields()
     if (daysLeft < 0) logger.error('tls: certificate has expired', fields)
     else logger.warn('tls: certificate expires soon', { ...fields, daysLeft })
+  }
+
+  private warnOfLists(): void {
+    const { logger, use, reported } = this
+    for (const { pem, issuer, nextUpdate } of outdatedLists(
+      this.credentials.revocationLists,
+      Date.now(),
+    )) {
+      if (reported.has(pem)) continue
+      reported.add(pem)
+      logger.error('tls: revocation list is out of date, refusing all certificates of its issuer', {
+        use,
+        issuer,
+        nextUpdate: nextUpdate.toISOString(),
+      })
+    }
   }
 
   private warnOfSettings(): void {

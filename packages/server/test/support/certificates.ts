@@ -101,7 +101,12 @@ export class Authority {
 
   /** A revocation list as PEM. */
   revoke(...revoked: readonly Identity[]): string {
-    const now = new Date(Date.now() - 60_000)
+    return this.revocationList(revoked, new Date(Date.now() + 86_400_000))
+  }
+
+  /** The same, valid until a certain time. */
+  revocationList(revoked: readonly Identity[], until: Date): string {
+    const now = new Date(Math.min(Date.now(), until.getTime()) - 60_000)
     const { certificate, key } = this.identity
     const entries = revoked.map((each) =>
       sequence(integer(Buffer.from(each.certificate.serialNumber, 'hex')), time(now)),
@@ -111,7 +116,7 @@ export class Authority {
       ecdsaWithSha256,
       subjectBytes(certificate.raw),
       time(now),
-      time(new Date(Date.now() + 86_400_000)),
+      time(until),
       ...(entries.length === 0 ? [] : [sequence(...entries)]),
     )
     const list = sequence(body, ecdsaWithSha256, bitString(sign('sha256', body, key)))

@@ -82,7 +82,9 @@ export class Cluster {
             random.fork('ensemble options'),
             isChanging ? drawStrangers(membership, random.fork('strangers')) : undefined,
             mutant?.observerMasters,
-          ).map((one) => withKnobs(withEpochRoom(one, epochRoomMin), zab))
+          )
+            .map((one) => withKnobs(withEpochRoom(one, epochRoomMin), zab))
+            .map((one) => ({ ...one, forceSync: mutant?.forceSync ?? one.forceSync }))
     this.names = options.map((_, i) => `server-${i + 1}`)
     const { world, network, recorder } = this
     this.servers = this.names.map(

@@ -33,5 +33,7 @@ export interface Mutant {
   readonly faults?: readonly FaultKind[]
   /** Settings of leaders that the error needs, if any. */
   readonly zab?: ZabKnobs
+  /** Where it shows only if an ensemble leaves it to the system when a log becomes durable. */
+  readonly forceSync?: boolean
   readonly joined?: (peer: EnsemblePeer) => void
 }

@@ -119,6 +119,7 @@ export function asEnsemble(
   const observerMasters = hasObserverMasters ?? random.fork('observer masters').chance(0.5)
   const logBytesMax = random.chance(0.3) ? 1000 : options.journal.logBytesMax
   const isChanging = strangers !== undefined
+  const forceSync = random.fork('forced syncs').chance(0.93)
   const zab = drawZab(random.fork('knobs'))
   const members = [...membership.servers.keys()].map((self) => ({ self, membership }))
   const rules = { ...options.peer.rules, reconfigEnabled: isChanging }
@@ -126,7 +127,7 @@ export function asEnsemble(
     ...options,
     peer: { ...options.peer, rules, serverId: Number(self) },
     journal: { ...options.journal, logBytesMax },
-    forceSync: true,
+    forceSync,
     // These disks are copied often, to see what a power failure would leave.
     preAllocBytes: Math.min(options.preAllocBytes, 65_536),
     tickPeriodMs: Math.min(options.tickPeriodMs, 100),

@@ -2,10 +2,12 @@ import {
   EnsemblePeer,
   type Database,
   type Epochs,
+  type Membership,
   type TraceEvent,
   type ZabEvent,
 } from '@zabra/core'
-import type { Recorder } from '../history/recorder.ts'
+import type { Damage } from '../faults/rot.ts'
+import type { Recorder, Recovery } from '../history/recorder.ts'
 import type { Mutant } from './mutant.ts'
 import type { Network, StreamEnd } from '../world/network.ts'
 import type { Random } from '../world/random.ts'
@@ -29,6 +31,10 @@ export class SimServer {
   life = 0
   private faultsBefore = 0
   private epochs: Epochs | undefined
+  /** What its next start meets. */
+  private damage: Damage | undefined
+  /** It has no configuration file yet, and is to be started with these members. */
+  private firstMembers: Membership | undefined
   private readonly world: World
   private readonly network: Network
   private readonly random: Random
@@ -52,6 +58,8 @@ export class SimServer {
     this.network = parts.network
     this.random = parts.random
     this.options = parts.options
+    const { ensemble } = parts.options
+    if (ensemble?.isChanging === true) this.firstMembers = ensemble.membership
     this.recorder = parts.recorder
     this.mutant = parts.mutant
     this.clock = parts.clock
@@ -97,11 +105,11 @@ export class SimServer {
     const life = ++this.life
     this.faultsBefore = this.disk.faults
     this.recorder.trace(`${this.name} starts, life ${life}`)
-    const { ensemble } = this.options
-    if (life === 1 && ensemble?.isChanging === true) {
-      await writeConfig(this.disk.files, ensemble.membership)
-    }
-    const expected = await this.recorder.beforeStart(this)
+    const { firstMembers } = this
+    this.firstMembers = undefined
+    if (firstMembers !== undefined) await writeConfig(this.disk.files, firstMembers)
+    // A damaged disk must not give another state than the sound one did.
+    const expected = this.damage?.expected ?? (await this.recorder.beforeStart(this))
     if (this.life !== life) return
     const process = new ServerProcess({
       name: this.name,
@@ -113,7 +121,7 @@ export class SimServer {
       random: this.random.fork(`life ${life} of ${this.name}`),
       mutant: this.mutant,
       events: {
-        started: (db: Database) => this.recorder.started(this, db, expected),
+        started: (db: Database) => this.started(db, expected),
         ended: (error) => this.ended(error),
         traced: (event) => this.traced(event),
         expired: (...args) => this.recorder.sessionExpired(...args),
@@ -152,10 +160,19 @@ export class SimServer {
     else process.losePower()
   }
 
-  /** Allowed only while no process runs. */
-  loseDisk(): void {
+  /** The disk was damaged while no process was running. */
+  suffer(damage: Damage): void {
+    this.recorder.trace(`${this.name}: ${damage.kind} in ${damage.path}`)
+    this.recorder.count(`damage: ${damage.kind}`)
+    this.damage = damage
+  }
+
+  /** Allowed only while no process runs. If members change, it starts with these next time. */
+  loseDisk(members?: Membership): void {
     this.recorder.trace(`${this.name} gets an empty disk`)
     this.disk.replace()
+    this.damage = undefined
+    this.firstMembers = members
     this.recorder.ensemble?.forget(this)
   }
 
@@ -166,6 +183,12 @@ export class SimServer {
     this.recorder.count('clean stops')
     this.network.unlisten(this.name)
     await process.stop()
+  }
+
+  private started(db: Database, expected: Recovery | undefined): void {
+    if (this.damage !== undefined) this.recorder.count('damage: no harm')
+    this.damage = undefined
+    this.recorder.started(this, db, expected)
   }
 
   private applied(zxid: bigint, payload: Uint8Array): void {
@@ -231,6 +254,13 @@ export class SimServer {
     this.recorder.trace(`${this.name} ends: ${error.name}: ${error.message}`)
     this.recorder.count(`ended by ${error.name}`)
     this.network.unlisten(this.name)
+    const { damage } = this
+    if (damage !== undefined && error.name === 'RecoveryError') {
+      this.damage = undefined
+      this.recorder.count('damage: refused')
+      void damage.mend().then(() => this.startLater(this.random.between(50, 1000)))
+      return
+    }
     // Only a fault that occurred in this life excuses its end.
     if (this.disk.faults === this.faultsBefore || !isExcusable(error)) {
       this.recorder.violation(`${this.name} stopped by itself: ${error.stack ?? error.message}`)

@@ -1,12 +1,13 @@
 import { EnsemblePeer } from '@zabra/core'
 import type { Cluster } from '../cluster/cluster.ts'
 import type { SimServer } from '../cluster/server.ts'
-import { callAt, crashAtKind } from '../world/sim-disk.ts'
+import { callAt, crashAtKind, takeoverLost } from '../world/sim-disk.ts'
 import { followerAway } from './away.ts'
 import { churn } from './churn.ts'
 import { emptyOne } from './empty.ts'
 import { lateFollower } from './late.ts'
 import { leaderOf } from './leader-of.ts'
+import { damage } from './rot.ts'
 import type { Fault } from './schedule.ts'
 import { staleLeader } from './stale.ts'
 import { strandLeader } from './strand.ts'
@@ -43,9 +44,12 @@ export function inject(cluster: Cluster, fault: Fault): void {
     case 'crashAtKind':
       crashAtKind(condition, amount)
       return
-    case 'crashInTakeover':
-      for (const { disk } of cluster.servers) disk.condition.crashesInTakeover = amount
+    case 'crashInTakeover': {
+      // At the first call of its kind, or at one of the next two.
+      const at = amount < takeoverLost ? amount + (forMs % 3) / 10 : amount
+      for (const { disk } of cluster.servers) disk.condition.crashesInTakeover = at
       return
+    }
     case 'followerAway':
       followerAway(cluster, fault)
       return
@@ -54,6 +58,14 @@ export function inject(cluster: Cluster, fault: Fault): void {
       return
     case 'churn':
       churn(cluster, server, fault, churnedPaths(cluster))
+      return
+    case 'damage':
+      damage(cluster, server, fault)
+      return
+    case 'configRefused':
+      // For a while, or until everything heals.
+      condition.configRefuses = amount < 0.5 ? 'everything' : 'pointer'
+      if (forMs % 2 === 0) world.after(forMs, () => (condition.configRefuses = undefined))
       return
     case 'failedCall':
       condition.failsNext = { kind: callAt(amount * 12), hasEffect: forMs % 4 === 0 }
@@ -225,6 +237,7 @@ export function heal(cluster: Cluster): void {
     condition.isFull = false
     condition.failsNextSync = false
     condition.flipChance = 0
+    condition.configRefuses = undefined
     condition.callsUntilCrash = Infinity
     condition.crashesAt = condition.failsNext = condition.crashesInTakeover = undefined
     server.process?.resume()

@@ -51,8 +51,8 @@ const ensembleWeights = {
   serverPartition: 4,
   serverReset: 5,
 } as const
-/** Drawn separately: nothing fails, but another server is to lead. */
-export type FaultKind = keyof typeof ensembleWeights | 'handOver'
+/** The last three are drawn separately, so that the others stay as they are. */
+export type FaultKind = keyof typeof ensembleWeights | 'handOver' | 'damage' | 'configRefused'
 
 export interface ScheduleOptions {
   readonly durationMs: number
@@ -115,6 +115,28 @@ export function drawHandOvers(random: Random, { durationMs }: { durationMs: numb
     client: 0,
     amount: 0,
   }))
+}
+
+/** Some runs have disks that do not keep what was written, or configuration files that cannot be. */
+export function drawWindows(
+  random: Random,
+  { durationMs, isChanging }: { durationMs: number; isChanging: boolean },
+): Fault[] {
+  const drawn: Fault[] = []
+  const draw = (kind: FaultKind, chance: number, most: number): void => {
+    const own = random.fork(kind)
+    if (!own.chance(chance)) return
+    for (let left = own.between(1, most); left > 0; left--) {
+      const atMs = 100 + own.next() * durationMs
+      drawn.push({ atMs, kind, forMs: own.between(10, 3000), client: 0, amount: own.next() })
+    }
+  }
+  draw('damage', 0.15, 4)
+  if (isChanging) {
+    draw('configRefused', 0.25, 4)
+    draw('emptied', 0.25, 3)
+  }
+  return drawn
 }
 
 function amountOf(kind: FaultKind, random: Random): number {

@@ -175,6 +175,12 @@ export class EnsembleRecord {
     return [...this.configs.values()].at(-1)!
   }
 
+  /** No logged change of members is newer than what is committed. */
+  get isSettled(): boolean {
+    const { version } = this.config
+    return [...this.changes].every((zxid) => zxid <= version)
+  }
+
   /** The configuration that decides about transactions after this one. */
   private configAt(zxid: bigint): Membership {
     const versions = [...this.configs.keys()].filter((version) => version <= zxid)

@@ -43,7 +43,7 @@ export class Promises {
       )
     }
     if (durable.current !== undefined && durable.current !== before?.current) {
-      const left = this.recorder.recoverAside(server, files.afterCrash())
+      const left = this.recorder.recoverAside(server, leftBy(server))
       const zxid = left.then((recovery) => recovery?.zxid)
       this.ensemble.entered(server.name, durable.current, zxid)
     }
@@ -119,7 +119,7 @@ export class Promises {
     // A server in an epoch has everything before it, also if it was away.
     this.claims.add(claimOf(server, currentEpoch << 32n, currentEpoch))
     this.lastClaims.set(server.name, memory.zxid)
-    const disk = server.disk.files.afterCrash()
+    const disk = leftBy(server)
     const { current } = epochFilesOn(disk, server)
     const left = await this.recorder.recoverAside(server, disk)
     if (left === undefined) return
@@ -137,6 +137,11 @@ export class Promises {
       `${server.name} votes with ${hex(memory.zxid)} in epoch ${currentEpoch}, its disk has ${hex(left.zxid)} in ${current}`,
     )
   }
+}
+
+/** What a crash would leave now. Where logs are not synced, only processes crash, not machines. */
+function leftBy({ disk, options }: SimServer): MemoryDisk {
+  return options.forceSync ? disk.files.afterCrash() : disk.files.copy()
 }
 
 /** The epoch files that would remain if power failed now. */

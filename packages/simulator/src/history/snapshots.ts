@@ -1,8 +1,10 @@
 /**
  * Whatever a finished snapshot contains beyond its name must be committed: a server has delivered
  * it. Its name alone would not tell later that it must be removed when a log is truncated.
+ * And it holds each node once, because loading it does not look for duplicates.
  */
-import { snapshotReach } from '@zabra/core'
+import { loadSnapshot, snapshotReach, type Disk } from '@zabra/core'
+import { decodeText, type Reader } from '@zabra/protocol'
 import type { SimServer } from '../cluster/server.ts'
 import type { EnsembleRecord } from './ensemble-record.ts'
 import type { Recorder } from './recorder.ts'
@@ -24,6 +26,9 @@ export class Snapshots {
     const { directory, name, zxid: digits } = unfinished.exec(from)?.groups ?? {}
     if (directory === undefined || name === undefined) return
     const zxid = BigInt(`0x${digits}`)
+    for (const path of await nodesTwice(server.disk.files, directory, name)) {
+      this.recorder.violation(`${server.name} finishes ${name}, which holds ${path} twice`)
+    }
     const reach = await snapshotReach(server.disk.files, directory, { name, bytes: 0, zxid })
     if (reach === undefined || reach.zxid <= zxid || counterOf(reach.zxid) === 0n) return
     this.recorder.count('snapshots that contain what came later')
@@ -32,4 +37,27 @@ export class Snapshots {
       `${server.name} finishes ${name} with ${hex(reach.zxid)} in it, which nobody delivered`,
     )
   }
+}
+
+const aclAndStatBytes = 68
+
+/** The paths that stand in a snapshot more than once; none where it cannot be read. */
+async function nodesTwice(disk: Disk, directory: string, name: string): Promise<string[]> {
+  const seen = new Set<string>()
+  const twice: string[] = []
+  const node = (reader: Reader): boolean => {
+    const length = reader.int()
+    const path = decodeText(reader.bytes, reader.position, reader.position + length)
+    reader.position += length
+    if (length === 1) return false
+    const dataBytes = Math.max(reader.int(), 0)
+    reader.position += dataBytes + aclAndStatBytes
+    if (seen.has(path)) twice.push(path)
+    seen.add(path)
+    return true
+  }
+  const ignore = (): void => {}
+  const sink = { expect: ignore, session: ignore, acl: ignore, digest: ignore, node }
+  await loadSnapshot(disk, directory, name, sink).catch(ignore)
+  return twice
 }

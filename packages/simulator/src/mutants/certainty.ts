@@ -38,7 +38,7 @@ export const certaintyMutants: readonly Mutant[] = [
   {
     name: 'a snapshot that is being written takes in what a role left uncommitted',
     servers: 3,
-    joined: (peer) => replace(inside(peer, 'journal'), 'abandonSnapshot', () => () => {}),
+    joined: (peer) => replace(inside(peer, 'journal', 'snapshots'), 'abandon', () => () => {}),
   },
   {
     name: 'a snapshot from a leader is purged for its lower name',

@@ -27,7 +27,7 @@ export const historyMutants: readonly Mutant[] = [
     name: 'a snapshot under way goes on when a role ends',
     servers: 3,
     faults: ['churn', 'strandedLeader'],
-    joined: (peer) => replace(journalOf(peer), 'abandonSnapshot', () => () => {}),
+    joined: (peer) => replace(inside(peer, 'journal', 'snapshots'), 'abandon', () => () => {}),
   },
   {
     ...ofLeader('history is read across a snapshot from a leader', (_leader, peer, { parts }) => {
@@ -80,10 +80,6 @@ export const historyMutants: readonly Mutant[] = [
     { faults: ['followerAway'] },
   ),
 ]
-
-function journalOf(peer: EnsemblePeer): object {
-  return inside(peer, 'journal')
-}
 
 function isSnapshot(name: string): boolean {
   return name.startsWith('snapshot.')

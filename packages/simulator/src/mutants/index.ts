@@ -10,6 +10,7 @@ import { moreRecipeMutants } from './more-recipes.ts'
 import { presenceMutants } from './presence.ts'
 import { recipeMutants } from './recipes.ts'
 import { storageMutants } from './storage.ts'
+import { windowMutants } from './windows.ts'
 
 /** Each is one deliberate error, which proves that the checkers can fail. */
 export const mutants: readonly Mutant[] = [
@@ -18,6 +19,7 @@ export const mutants: readonly Mutant[] = [
   ...pipelineMutants,
   ...ensembleMutants,
   ...orderMutants,
+  ...windowMutants,
 ]
 
 /** The same, but catching them takes more seeds than a test should run. */

@@ -92,7 +92,7 @@ const onDisk: readonly Mutant[] = [
           return typeof value === 'function' ? (value.bind(target) as unknown) : value
         },
       })
-      Reflect.set(inside(peer, 'journal'), 'source', source)
+      Reflect.set(inside(peer, 'journal', 'snapshots'), 'source', source)
     },
   },
   ofLearner(

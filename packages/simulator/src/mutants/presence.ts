@@ -1,7 +1,7 @@
 /**
  * Errors of the recipes for presence, persistent nodes, hand-overs, shared counts and queues by id.
  */
-import type { Client, Created, Data, Transaction, WatchableReadOptions } from '@zabra/client'
+import type { Created, Data, Transaction, WatchableReadOptions } from '@zabra/client'
 import { replace } from './inside.ts'
 import type { ProgramMutant } from './program-mutant.ts'
 import { valuesWithoutVersion } from './recipes.ts'

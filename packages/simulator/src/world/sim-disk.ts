@@ -24,6 +24,8 @@ export interface DiskCondition {
    * the leader.
    */
   crashesInTakeover: number | undefined
+  /** What the directory of the configuration file refuses: all files, or only the file itself. */
+  configRefuses: 'everything' | 'pointer' | undefined
   /** The next call of this kind fails, with or without an effect. */
   failsNext: { readonly kind: DiskCall; readonly hasEffect: boolean } | undefined
 }
@@ -76,6 +78,7 @@ export class SimDisk {
     callsUntilCrash: Infinity,
     crashesAt: undefined,
     crashesInTakeover: undefined,
+    configRefuses: undefined,
     failsNext: undefined,
   }
   /** Called before a file is removed. */
@@ -87,8 +90,11 @@ export class SimDisk {
   flips = 0
   failedSyncs = 0
   refusedForSpace = 0
+  refusedForConfig = 0
   failedCalls = 0
   calls = 0
+  /** Where the last write to each log begins. */
+  readonly lastWrites = new Map<string, number>()
   readonly inFlight = new Set<Call>()
   readonly world: World
   private readonly random: Random
@@ -127,6 +133,7 @@ export class SimDisk {
         const isDurable = options.durableWrites ?? false
         const handle = await call('create', path, async () => {
           this.refuseWhenFull()
+          this.refuseConfig(path)
           return files.create(path)
         })
         return this.writeHandle(call, path, handle, isDurable)
@@ -135,7 +142,12 @@ export class SimDisk {
         const handle = await call('openWrite', path, () => files.openWrite(path))
         return this.writeHandle(call, path, handle, false)
       },
-      rename: (from, to) => call('rename', from, () => files.rename(from, to)),
+      rename: (from, to) =>
+        call('rename', from, () => {
+          const at = this.lastWrites.get(from)
+          if (at !== undefined) this.lastWrites.set(to, at)
+          return files.rename(from, to)
+        }),
       remove: (path) =>
         call('remove', path, async () => {
           await this.onRemove?.(path)
@@ -154,6 +166,7 @@ export class SimDisk {
   /** Replaces the disk by an empty one. */
   replace(): void {
     this.inFlight.clear()
+    this.lastWrites.clear()
     this.files = new MemoryDisk({ forgetful: true })
   }
 
@@ -189,6 +202,7 @@ export class SimDisk {
             await handle.write(bytes.subarray(0, this.random.between(0, bytes.length)), position)
             this.refuseWhenFull()
           }
+          if (isLog(path) && bytes.length < fillBytes) this.lastWrites.set(path, position)
           await handle.write(bytes, position)
         })
         if (isDurable) await call('sync', path, () => this.sync(path, handle))
@@ -266,6 +280,15 @@ export class SimDisk {
     throw fault('ENOSPC')
   }
 
+  /** No fault that stops a server: who the members are is in the log as well. */
+  private refuseConfig(path: string): void {
+    const { configRefuses } = this.condition
+    if (configRefuses === undefined || !path.startsWith('/conf/')) return
+    if (configRefuses === 'pointer' && path !== '/conf/zoo.cfg.tmp') return
+    this.refusedForConfig++
+    throw fault('EROFS')
+  }
+
   private failIfDue(): void {
     if (!this.condition.failsNextSync) return
     this.condition.failsNextSync = false
@@ -308,6 +331,13 @@ function tearOf(
 
 function fault(code: string): Error {
   return Object.assign(new Error(`${code}: injected`), { code })
+}
+
+/** Logs are filled ahead of their records in pieces of this size. */
+const fillBytes = 1024 * 1024
+
+function isLog(path: string): boolean {
+  return /\/(new\.)?log\.[0-9a-f]+$/.test(path)
 }
 
 /** Logs and snapshots have one; the epoch files and zoo.cfg, which Apache defined, do not. */

@@ -110,14 +110,22 @@ export class Ensemble implements AsyncDisposable {
     return this.clients.connectString
   }
 
-  /** By its number, from 1. */
+  /**
+   * By its number, from 1.
+   *
+   *     await ensemble.server(2).pause({ forMs: 3000 })
+   */
   server(id: number): TestServer {
     const server = this.servers[id - 1]
     if (server === undefined) throw new RangeError(`servers are 1 to ${this.servers.length}`)
     return server
   }
 
-  /** The server at this address, which a connected client has in its state. */
+  /**
+   * The server at this address, which a connected client has in its state.
+   *
+   *     if (client.state.name === 'connected') await ensemble.serverAt(client.state.server)?.kill()
+   */
   serverAt(address: string): TestServer | undefined {
     for (const proxy of this.proxies) {
       const index = proxy.links.findIndex((link) => link.address === address)
@@ -129,12 +137,20 @@ export class Ensemble implements AsyncDisposable {
   /**
    * Resolves once a server leads and a majority follows it; on its own, to the only server. A leader that
    * was replaced and has not noticed yet does not count.
+   *
+   *     const leader = await ensemble.leader()
+   *     await leader.restart({ kill: true })
    */
   leader(options: WaitOptions = {}): Promise<TestServer> {
     return this.until('a server leads', () => this.currentLeader(), options)
   }
 
-  /** Resolves to those that follow, once all that run do or lead. */
+  /**
+   * Resolves to those that follow, once all that run do or lead.
+   *
+   *     const [first] = await ensemble.followers()
+   *     await first!.stop()
+   */
   async followers(options: WaitOptions = {}): Promise<TestServer[]> {
     await this.untilServing(options)
     return this.servers.filter(({ role }) => role === 'follower')
@@ -143,6 +159,8 @@ export class Ensemble implements AsyncDisposable {
   /**
    * Resolves once all servers that are neither stopped nor paused serve clients, under one leader;
    * rejects where one has ended by itself.
+   *
+   *     await ensemble.untilServing({ timeoutMs: 10_000 })
    */
   async untilServing(options: WaitOptions = {}): Promise<void> {
     const { servers } = this
@@ -181,7 +199,11 @@ export class Ensemble implements AsyncDisposable {
     }
   }
 
-  /** Nothing that these servers send arrives at those; the other direction stays as it is. */
+  /**
+   * Nothing that these servers send arrives at those; the other direction stays as it is.
+   *
+   *     ensemble.hold({ from: [1], to: [2] }) // server 2 does not hear server 1
+   */
   hold({
     from,
     to,
@@ -194,7 +216,11 @@ export class Ensemble implements AsyncDisposable {
     }
   }
 
-  /** Everything arrives so much later: between servers, and between them and clients. */
+  /**
+   * Everything arrives so much later: between servers, and between them and clients.
+   *
+   *     ensemble.slow(50)
+   */
   slow(ms: number, options?: { readonly jitterMs?: number | undefined }): void {
     for (const link of this.wiring?.links ?? []) link.delay(ms, options)
     for (const proxy of this.proxies) proxy.delay(ms, options)
@@ -203,6 +229,10 @@ export class Ensemble implements AsyncDisposable {
   /**
    * Another network between a client and the servers, for faults to this client alone: a connect string
    * of its own. It ends with the ensemble.
+   *
+   *     const link = await ensemble.clientLink()
+   *     const lonely = await connect(link.connectString)
+   *     ensemble.partition([link])
    */
   async clientLink(): Promise<FaultProxy> {
     const links = await Promise.all(
@@ -218,6 +248,9 @@ export class Ensemble implements AsyncDisposable {
   /**
    * Ends a session, as the servers do with one whose client was silent for too long; its ephemeral nodes
    * go. For a client, resolves once it knows; for the id of a session of any client, once it is over.
+   *
+   *     await ensemble.expire(client)
+   *     await client.connected() // in a new session
    */
   async expire(session: Client | bigint): Promise<void> {
     if (typeof session === 'bigint') {
@@ -235,6 +268,9 @@ export class Ensemble implements AsyncDisposable {
   /**
    * Undoes every fault: networks carry everything again, servers that stand still go on, those that are
    * stopped start. Resolves once all serve.
+   *
+   *     ensemble.partition([1], [2, 3])
+   *     await ensemble.heal()
    */
   async heal(options: WaitOptions = {}): Promise<void> {
     await Promise.all([
@@ -246,7 +282,12 @@ export class Ensemble implements AsyncDisposable {
     await this.untilServing(options)
   }
 
-  /** Stops all servers and removes what is theirs. */
+  /**
+   * Stops all servers and removes what is theirs.
+   *
+   *     const ensemble = await startEnsemble()
+   *     await ensemble.stop() // or: await using ensemble = ...
+   */
   stop(options: StopOptions = {}): Promise<void> {
     this.stopping ??= this.shutDown(options)
     return this.stopping
@@ -369,7 +410,12 @@ export class Ensemble implements AsyncDisposable {
   }
 }
 
-/** Starts servers for a test; resolves once all serve. */
+/**
+ * Starts servers for a test; resolves once all serve.
+ *
+ *     await using ensemble = await startEnsemble({ servers: 3, config: { tickTime: 100 } })
+ *     const client = await connect(ensemble.connectString)
+ */
 export function startEnsemble(options: EnsembleOptions = {}): Promise<Ensemble> {
   return Ensemble.start(options)
 }

@@ -88,7 +88,12 @@ export class TestServer {
     return this.process?.failure
   }
 
-  /** Resolves once its client port is open; in an ensemble it may serve only later. */
+  /**
+   * Resolves once its client port is open; in an ensemble it may serve only later.
+   *
+   *     await server.stop()
+   *     await server.start()
+   */
   async start(): Promise<void> {
     if (this.isStarting || this.state !== 'stopped') return
     this.isStarting = true
@@ -110,7 +115,11 @@ export class TestServer {
     surroundings.changed()
   }
 
-  /** Stops in peace: what was acknowledged is on disk, connections are ended. */
+  /**
+   * Stops in peace: what was acknowledged is on disk, connections are ended.
+   *
+   *     await server.stop() // refuses connections
+   */
   async stop({ kill = false }: StopOptions = {}): Promise<void> {
     const { process } = this
     if (process === undefined || process.isGone) return
@@ -118,12 +127,20 @@ export class TestServer {
     else await process.stop()
   }
 
-  /** As `kill -9`: ends at whatever it does. What it has written to files is there. */
+  /**
+   * As `kill -9`: ends at whatever it does. What it has written to files is there.
+   *
+   *     await server.kill() // as by kill -9
+   */
   kill(): Promise<void> {
     return this.stop({ kill: true })
   }
 
-  /** Stops and starts, on the same directory and the same port. */
+  /**
+   * Stops and starts, on the same directory and the same port.
+   *
+   *     await server.restart({ kill: true })
+   */
   async restart(options?: StopOptions): Promise<void> {
     await this.stop(options)
     await this.start()
@@ -132,6 +149,8 @@ export class TestServer {
   /**
    * Lets it stand still, as a long collection of garbage or SIGSTOP does: its connections stay open,
    * and nothing is answered. With `forMs` it goes on by itself. Resolves once it stands still.
+   *
+   *     await server.pause({ forMs: 5000 })
    */
   async pause({ forMs }: { readonly forMs?: number | undefined } = {}): Promise<void> {
     const { process } = this
@@ -140,17 +159,30 @@ export class TestServer {
       void pass(forMs, undefined, { ref: false }).then(() => process?.resume())
   }
 
-  /** It goes on as if no time had passed. */
+  /**
+   * It goes on as if no time had passed.
+   *
+   *     await server.pause()
+   *     await server.resume()
+   */
   async resume(): Promise<void> {
     await this.process?.resume()
   }
 
-  /** Everything to it and from it arrives so much later, until `heal` of the ensemble. */
+  /**
+   * Everything to it and from it arrives so much later, until `heal` of the ensemble.
+   *
+   *     server.slow(100)
+   */
   slow(ms: number, options?: { readonly jitterMs?: number | undefined }): void {
     for (const link of this.surroundings.links()) link.delay(ms, options)
   }
 
-  /** Cuts it off from the other servers; clients still reach it. Until `heal` of the ensemble. */
+  /**
+   * Cuts it off from the other servers; clients still reach it. Until `heal` of the ensemble.
+   *
+   *     server.isolate() // clients still reach it
+   */
   isolate(): void {
     this.surroundings.isolate()
   }
@@ -158,6 +190,10 @@ export class TestServer {
   /**
    * Loses everything on its disk; it must be stopped. It comes back empty, and gets everything from its
    * leader. That is safe for one of three: a majority that loses its disks has lost data.
+   *
+   *     await server.stop()
+   *     server.loseDisk()
+   *     await server.start() // with everything from the leader
    */
   loseDisk(): void {
     if (this.state !== 'stopped' || this.isStarting)

@@ -37,7 +37,12 @@ export class FaultProxy extends FaultGroup implements AsyncDisposable {
     return this.links.reduce((sum, { connections }) => sum + connections, 0)
   }
 
-  /** How many bytes have passed. */
+  /**
+   * How many bytes have passed.
+   *
+   *     const before = proxy.bytes('toServer')
+   *     await until(() => proxy.bytes('toServer') > before)
+   */
   bytes(direction: Direction): number {
     return this.links.reduce((sum, link) => sum + link.bytes(direction), 0)
   }
@@ -45,12 +50,20 @@ export class FaultProxy extends FaultGroup implements AsyncDisposable {
   /**
    * Shows everything that passes to a function, which may return other bytes to send instead. `heal`
    * leaves it in place; `undefined` takes it away.
+   *
+   *     proxy.intercept((bytes, direction) => {
+   *       if (direction === 'toClient') console.log(bytes.length)
+   *     })
    */
   intercept(interceptor: Interceptor | undefined): void {
     for (const link of this.links) link.intercept(interceptor)
   }
 
-  /** Ends every connection and frees the ports. */
+  /**
+   * Ends every connection and frees the ports.
+   *
+   *     await proxy.stop() // or: await using proxy = await startProxy(servers)
+   */
   async stop(): Promise<void> {
     await Promise.all(this.links.map((link) => link.stop()))
   }
@@ -60,7 +73,12 @@ export class FaultProxy extends FaultGroup implements AsyncDisposable {
   }
 }
 
-/** A proxy in front of these servers: `host:port,host:port/chroot`. It listens on the loopback interface. */
+/**
+ * A proxy in front of these servers: `host:port,host:port/chroot`. It listens on the loopback interface.
+ *
+ *     await using proxy = await startProxy('127.0.0.1:2181/app')
+ *     const client = await connect(proxy.connectString)
+ */
 export async function startProxy(servers: string): Promise<FaultProxy> {
   const { servers: targets, chroot } = parseServers(servers)
   return new FaultProxy(await Promise.all(targets.map((one) => FaultLink.open(one))), chroot)

@@ -8,33 +8,71 @@ export interface DirectionOption {
 
 /** What can be done to connections. Each lasts until `heal`; several can be combined. */
 export interface Faults {
-  /** Bytes arrive so much later. */
+  /**
+   * Bytes arrive so much later.
+   *
+   *     proxy.delay(50, { jitterMs: 20 })
+   */
   delay(ms: number, options?: DirectionOption & { readonly jitterMs?: number | undefined }): void
-  /** No more than so many bytes a second. */
+  /**
+   * No more than so many bytes a second.
+   *
+   *     proxy.limit(10_000, { direction: 'toClient' })
+   */
   limit(bytesPerSecond: number, options?: DirectionOption): void
-  /** Bytes arrive in pieces no longer than this, one after the other. */
+  /**
+   * Bytes arrive in pieces no longer than this, one after the other.
+   *
+   *     proxy.fragment(7) // messages arrive in pieces
+   */
   fragment(bytesMax: number, options?: DirectionOption): void
   /**
    * Nothing arrives, and nobody is told: connections are half open, new ones are accepted and stay
    * silent. What was sent meanwhile arrives after `heal`, where the connection is still there.
+   *
+   *     proxy.hold({ direction: 'toClient' }) // requests arrive, replies do not
    */
   hold(options?: DirectionOption): void
-  /** Undoes `hold` and nothing else. */
+  /**
+   * Undoes `hold` and nothing else.
+   *
+   *     proxy.release({ direction: 'toClient' })
+   */
   release(options?: DirectionOption): void
-  /** Ends every connection there is, as a router that restarts does. New ones are not affected. */
+  /**
+   * Ends every connection there is, as a router that restarts does. New ones are not affected.
+   *
+   *     proxy.reset()
+   */
   reset(): void
   /**
    * The next connection that has carried so many more bytes is reset: the bytes before that arrive,
    * and nothing after them. Resolves when it has happened.
+   *
+   *     const cut = proxy.resetAfter(40, { direction: 'toClient' })
+   *     await client.get('/settings')
+   *     await cut
    */
   resetAfter(bytes: number, options: { readonly direction: Direction }): Promise<void>
-  /** New connections are refused, as where nobody listens. Those that are there stay. */
+  /**
+   * New connections are refused, as where nobody listens. Those that are there stay.
+   *
+   *     proxy.refuse()
+   */
   refuse(): void
-  /** `reset` and `refuse`. */
+  /**
+   * `reset` and `refuse`.
+   *
+   *     proxy.cut()
+   *     await untilState(client, 'suspended')
+   */
   cut(): void
   /**
    * Everything passes again, as it is. Resolves once connections are accepted again; what is open
    * goes on at once.
+   *
+   *     await proxy.heal()
+   *     await client.connected()
    */
   heal(): Promise<void>
 }

@@ -6,7 +6,12 @@ const linesShown = 60
 const lastLines = 20
 const linesBeforeFault = 4
 
-/** A simulation has found something: which seed shows it, and how it came about. */
+/**
+ * A simulation has found something: which seed shows it, and how it came about.
+ *
+ *     const found = await simulate({ seeds: 100 }, scenario).catch((error: unknown) => error)
+ *     if (found instanceof SimulationError) console.log(found.message)
+ */
 export class SimulationError extends Error {
   override readonly name = 'SimulationError'
   /** Pass it to `simulate` as `seed` to see the same again. */

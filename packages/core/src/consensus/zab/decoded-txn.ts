@@ -6,6 +6,7 @@ import {
   readTxnBody,
   txnDigestBytes,
   TxnHeader,
+  type CodecMemory,
   type Txn,
 } from '@zabra/protocol'
 import type { LoggedTxn } from '../../storage/log/committed-log.ts'
@@ -19,16 +20,18 @@ export interface DecodedTxn extends LoggedTxn {
 }
 
 /** A check outside a multi, which some old leaders propose: it changes nothing. */
-const nothing: Txn = { type: codes.error, body: { err: 0 } }
+const noChange: Txn = { type: codes.error, body: { err: 0 } }
 
 /** Throws a MalformedError for what no server could apply: such a thing must not reach a log. */
-export function decodeTxn(zxid: bigint, payload: Uint8Array): DecodedTxn {
+export function decodeTxn(zxid: bigint, payload: Uint8Array, memory?: CodecMemory): DecodedTxn {
   const reader = new Reader(payload)
+  reader.memory = memory
   const header = TxnHeader.read(reader)
   if (header.zxid !== zxid) {
     throw new MalformedError(`transaction ${header.zxid.toString(16)} as ${zxid.toString(16)}`)
   }
-  if (header.type === codes.check) return { zxid, payload, header, txn: nothing, digest: undefined }
+  if (header.type === codes.check)
+    return { zxid, payload, header, txn: noChange, digest: undefined }
   const txn = readTxnBody(reader, header.type)
   const hasDigest = reader.remaining >= txnDigestBytes && reader.int() === digestVersion
   return { zxid, payload, header, txn, digest: hasDigest ? reader.long() : undefined }

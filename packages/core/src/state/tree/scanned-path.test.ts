@@ -1,4 +1,4 @@
-import { encodeText, pathProblem } from '@zabra/protocol'
+import { encodeText, LastText, pathProblem } from '@zabra/protocol'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { ByteKeeper } from '../../base/byte-keeper.ts'
@@ -79,3 +79,13 @@ function expectScanned(scanned: ScannedPath, path: string): void {
   if (scanned.isBelowRoot) expect(parentHash).toBe(seed)
   else if (slash >= 0) expect(parentHash).toBe(hashBytes(seed, expected, 0, slash))
 }
+
+test('a scanner that gets another memory does not take its text for the one before', () => {
+  const [first, second] = [new LastText(), new LastText()]
+  const scanner = new PathScanner(0, first)
+  scanner.scan('/a/one')
+  second.of('/b/two')
+  expect(second.serial).toBe(first.serial)
+  scanner.shareText(second)
+  expect(scanner.scan('/b/two')).toMatchObject({ text: '/b/two', slashAt: 2 })
+})

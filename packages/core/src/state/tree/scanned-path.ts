@@ -1,4 +1,4 @@
-import { bytesOfText, lastSlash, rememberText } from '@zabra/protocol'
+import { lastSlash, LastText } from '@zabra/protocol'
 
 const prime = 0x01000193
 const slash = 0x2f
@@ -102,24 +102,26 @@ export function scannedAt(
   return kept
 }
 
-/** Caches the encoded bytes of this text, so that writing it next does not encode it again. */
-export function rememberPath({ text, view, start, end }: ScannedPath): void {
-  rememberText(text, view, start, end - start)
-}
-
 /** Scans paths, one at a time: each result is overwritten by the next scan. */
 export class PathScanner {
   private readonly seed: number
   private readonly scanned = new ScannedPath()
+  private lastText: LastText
   private serial = -1
 
   /** The seed is the hash of the root. */
-  constructor(seed: number) {
+  constructor(seed: number, lastText = new LastText()) {
     this.seed = seed
+    this.lastText = lastText
+  }
+
+  shareText(lastText: LastText): void {
+    this.lastText = lastText
+    this.serial = -1
   }
 
   scan(path: string): ScannedPath {
-    const { bytes, view, length, serial } = bytesOfText(path)
+    const { bytes, view, length, serial } = this.lastText.of(path)
     const { scanned } = this
     if (serial === this.serial) return scanned
     this.serial = serial

@@ -1,4 +1,4 @@
-import { copyWords, type Writer } from '@zabra/protocol'
+import { copyWords, type LastText, type Writer } from '@zabra/protocol'
 import type { TouchMemory } from '../../ports.ts'
 import { TreeDigest } from './digest.ts'
 import { field, noNode, root, statWireBytes, ttlOf, type NodeId } from './layout.ts'
@@ -18,6 +18,8 @@ export interface TreeOptions {
   /** Whether digests are computed (`digest.enabled`). */
   readonly digests: boolean
   readonly touchMemory?: TouchMemory | undefined
+  /** The text whose bytes readers and writers have at hand. */
+  readonly lastText?: LastText | undefined
 }
 
 const defaults: TreeOptions = { extendedTypes: true, hashSeed: 0, digests: true }
@@ -42,7 +44,7 @@ export class TreeView {
   constructor(options: Partial<TreeOptions> = {}) {
     this.options = { ...defaults, ...options }
     this.seed = this.options.hashSeed | 0
-    this.scanner = new PathScanner(this.seed)
+    this.scanner = new PathScanner(this.seed, this.options.lastText)
     this.owners = new Owners(this.options.extendedTypes, (id) => this.pathOf(id))
     const { touchMemory } = this.options
     this.nodes = new NodeStore(touchMemory)
@@ -60,6 +62,11 @@ export class TreeView {
   }
 
   // --- by path ---------------------------------------------------------------------------------
+
+  /** From now on paths are looked up with the memory of another database. */
+  shareText(lastText: LastText): void {
+    this.scanner.shareText(lastText)
+  }
 
   /** Scans a path. The result is valid until the next scan. */
   scan(path: string): ScannedPath {

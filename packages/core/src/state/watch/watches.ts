@@ -7,6 +7,7 @@ import {
   xids,
   type EventType,
   type Id,
+  type CodecMemory,
 } from '@zabra/protocol'
 import type { AclEntry } from '../acl/acl-table.ts'
 import { allows, type AclRules } from '../acl/permission.ts'
@@ -52,12 +53,16 @@ export class Watches {
     [eventTypes.nodeChildrenChanged]: new Summary(),
   }
   private readonly rules: AclRules
-  private readonly writer = new Writer()
+  private readonly writer: Writer
   private firing = 0
   private frame: Uint8Array | undefined
 
-  constructor(rules: AclRules, hashSeed?: number) {
+  constructor(
+    rules: AclRules,
+    { hashSeed, memory }: { hashSeed?: number | undefined; memory?: CodecMemory } = {},
+  ) {
     this.rules = rules
+    this.writer = new Writer(256, memory)
     this.data = new WatchTable(hashSeed)
     this.children = new WatchTable(hashSeed)
   }

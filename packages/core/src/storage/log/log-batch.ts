@@ -1,4 +1,4 @@
-import { endOfRecord, Writer } from '@zabra/protocol'
+import { endOfRecord, Writer, type CodecMemory } from '@zabra/protocol'
 import { assert } from '../../base/assert.ts'
 import { adler32OfView } from '../../base/checksum.ts'
 
@@ -20,8 +20,8 @@ export class LogBatch {
   /** Where the payload of the current or last record starts in `writer`. */
   payloadStart = 0
 
-  constructor(capacity = 64 * 1024) {
-    this.writer = new Writer(capacity)
+  constructor(memory?: CodecMemory) {
+    this.writer = new Writer(64 * 1024, memory)
   }
 
   begin(): void {

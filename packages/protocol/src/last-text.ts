@@ -15,7 +15,11 @@ export interface TextBytes {
   readonly serial: number
 }
 
-class LastText implements TextBytes {
+/**
+ * The text that was read, written or looked up last. Reading a string letter by letter is expensive,
+ * and most texts that are looked up were just read, or looked up a moment ago.
+ */
+export class LastText implements TextBytes {
   text = ''
   length = 0
   serial = 0
@@ -29,7 +33,13 @@ class LastText implements TextBytes {
     this.view = viewOf(this.buffered)
   }
 
-  encode(text: string): void {
+  /** The bytes of a text, valid until the next call. */
+  of(text: string): TextBytes {
+    if (text !== this.text) this.encode(text)
+    return this
+  }
+
+  private encode(text: string): void {
     const { length } = text
     this.ensure(bytesPerUnitMax * length)
     this.text = text
@@ -46,6 +56,7 @@ class LastText implements TextBytes {
     this.length = length
   }
 
+  /** Keeps these bytes for a text. */
   remember(text: string, source: DataView, start: number, length: number): void {
     this.ensure(length)
     this.text = text
@@ -65,25 +76,4 @@ class LastText implements TextBytes {
 
 function viewOf({ buffer, byteOffset, byteLength }: Buffer): DataView {
   return new DataView(buffer, byteOffset, byteLength)
-}
-
-const last = new LastText()
-
-/**
- * The bytes of a text, valid until the next call. Reading a string letter by letter is expensive,
- * and most texts that are looked up were just read, or looked up a moment ago.
- */
-export function bytesOfText(text: string): TextBytes {
-  if (text !== last.text) last.encode(text)
-  return last
-}
-
-/** The cached bytes of a text, else undefined. */
-export function knownBytesOf(text: string): TextBytes | undefined {
-  return text === last.text ? last : undefined
-}
-
-/** Caches these bytes for a text. */
-export function rememberText(text: string, source: DataView, start: number, length: number): void {
-  last.remember(text, source, start, length)
 }

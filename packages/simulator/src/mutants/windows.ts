@@ -1,0 +1,63 @@
+/** Errors that show only where disks do not keep, or do not take, what they are given. */
+import type { Membership, WriteHandle } from '@zabra/core'
+import type { SimDisk } from '../world/sim-disk.ts'
+import { changed } from './changed-disk.ts'
+import { inside, replace } from './inside.ts'
+import type { Mutant } from '../cluster/mutant.ts'
+
+/** By what a process sees of each. */
+const disksOf = new WeakMap<object, SimDisk>()
+
+export const windowMutants: readonly Mutant[] = [
+  {
+    name: 'a start does not look how far the logs once went',
+    faults: ['damage'],
+    disk: (disk) =>
+      changed(disk, {
+        openRead: (path) => disk.openRead(path.replace(/zabra\.extent$/, 'none')),
+      }),
+  },
+  {
+    name: 'a configuration that cannot be saved does not count',
+    servers: 3,
+    isChanging: true,
+    faults: ['configRefused'],
+    disk: (disk, under) => {
+      disksOf.set(disk, under)
+      return disk
+    },
+    joined: (peer) => {
+      const { condition } = disksOf.get(inside(peer, 'parts', 'disk'))!
+      replace<[Membership], boolean>(
+        inside(peer, 'members', 'configs'),
+        'commit',
+        (original) => (config) => condition.configRefuses === undefined && original(config),
+      )
+    },
+  },
+  {
+    name: 'without forced syncs the last write to a log waits for the next in the process',
+    servers: 3,
+    forceSync: false,
+    disk: (disk) =>
+      changed(disk, {
+        create: async (path, options) => {
+          const handle = await disk.create(path, options)
+          return isLog(path) ? { ...handle, write: oneLate(handle) } : handle
+        },
+      }),
+  },
+]
+
+function isLog(path: string): boolean {
+  return /\/(new\.)?log\.[0-9a-f]+$/.test(path)
+}
+
+function oneLate(handle: WriteHandle): WriteHandle['write'] {
+  let held: Parameters<WriteHandle['write']> | undefined
+  return async (bytes, position) => {
+    if (held !== undefined) await handle.write(...held)
+    held = position === 0 ? undefined : [new Uint8Array(bytes), position]
+    if (position === 0) await handle.write(bytes, position)
+  }
+}
