@@ -8,7 +8,7 @@ const answerMsMax = 5000
 
 let server: Promise<RunningServer> | undefined
 
-/** Requests to the admin port, as they come over a socket. An answer of 500 is a fault. */
+/** Requests to the admin port as they arrive on a socket. An answer of 500 is a fault. */
 export const adminPort: Target = {
   name: 'admin-port',
   seeds: () =>
@@ -32,13 +32,13 @@ export const adminPort: Target = {
   },
 }
 
-/** What is answered before the connection ends; this side sends no more after `bytes`. */
+/** Everything that is answered before the connection ends; sends nothing more after `bytes`. */
 function ask(port: number, bytes: Uint8Array): Promise<string> {
   return new Promise((resolve) => {
     const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
     let answer = ''
     socket.on('data', (data: Buffer) => (answer += data.toString('latin1')))
-    // A stream of events goes on after its first bytes.
+    // A stream of events does not end by itself.
     socket.once('data', () => setTimeout(() => socket.destroy(), 5))
     socket.on('error', () => {})
     socket.once('close', () => resolve(answer))
