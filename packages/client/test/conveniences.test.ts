@@ -32,8 +32,8 @@ test('find returns undefined for a missing node, and throws every other error', 
   expect(await client.find('/nowhere')).toBeUndefined()
   await client.create('/found', 'x')
   expect(await client.find('/found', { codec: text })).toMatchObject({ data: 'x' })
-  await client.create('/unreadable', '', { acl: acl.world('cdwa') })
-  await expect(client.find('/unreadable')).rejects.toMatchObject({ reason: 'noAuth' })
+  await client.create('/unreadable-by-find', '', { acl: acl.world('cdwa') })
+  await expect(client.find('/unreadable-by-find')).rejects.toMatchObject({ reason: 'noAuth' })
 })
 
 test('put creates a node or sets it, with its parents if asked', async () => {

@@ -83,16 +83,30 @@ test('a client does not connect to a server without a trusted certificate', asyn
 })
 
 test('certificates in files are read for each connection', async () => {
-  const port = await startTls()
+  const [port, otherPort] = [await startTls(), await startTls()]
   const folder = mkdtempSync(join(tmpdir(), 'zabra-tls-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   const caFile = join(folder, 'ca.pem')
-  const client = new Client({ servers: `localhost:${port}`, tls: { caFile } })
+  let onWarning = (_line: string): void => {}
+  const logger = { warn: (line: string) => onWarning(line) }
+  const client = new Client({ servers: `localhost:${port}`, tls: { caFile }, logger })
   onTestFinished(() => client.close())
   await expect(client.connected({ timeoutMs: 300 })).rejects.toThrow(/ENOENT.*ca\.pem/)
   writeFileSync(caFile, pem('cert'))
   await client.connected()
   expect(await client.exists('/')).toBeDefined()
+
+  // What was read for the first connection is not used for the second.
+  const refused = new Promise<void>((resolve) => {
+    onWarning = (line) => {
+      if (/cannot connect.*ENOENT.*ca\.pem/.test(line)) resolve()
+    }
+  })
+  rmSync(caFile)
+  client.setServers(`localhost:${otherPort}`)
+  await refused
+  writeFileSync(caFile, pem('cert'))
+  await client.connected()
 })
 
 test('a file that holds no certificate is the reason of a failed attempt, not an exception', async () => {

@@ -61,8 +61,8 @@ export function DeleteDialog({
         )}
         {isKept === true && (
           <p class="muted">
-            The history of this server can bring it back as long as it is kept, but for ephemeral
-            znodes.
+            You can undelete it from the history of this server, as long as that is kept; ephemeral
+            znodes stay deleted.
           </p>
         )}
         {isKept === false && (

@@ -74,7 +74,7 @@ export function NodeView({ path }: { readonly path: string }) {
             Versions
           </a>
           <a class="button" href={hrefOf('history', { path })}>
-            Changes below
+            Changes
           </a>
         </div>
         {mayWrite.value && node !== undefined && (

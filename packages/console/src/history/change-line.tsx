@@ -4,7 +4,8 @@ import { bytesText, lastingText } from '../format.ts'
 import { hrefOf, mayRead, mayWrite } from '../state.ts'
 import { queryOf, type ChangeFilter } from './filter.ts'
 import { differenceOf, momentOf, changesOf, versionsOf } from './links.ts'
-import { clientText, verbOf, type PastChange } from './change.ts'
+import { verbOf, type PastChange } from './change.ts'
+import { byText } from './clients-elsewhere.ts'
 import { clockText, zxidBefore } from './points.ts'
 import { StepDiff } from './step-diff.tsx'
 import { UndeleteDialog } from './undelete-dialog.tsx'
@@ -23,7 +24,7 @@ interface Props {
 export function ChangeLine(props: Props) {
   const { change, day, isOfSameTransaction, isFresh, isOpen, onToggle, filter } = props
   const { zxid, part, parts, path, session } = change
-  const by = clientText(change.client)
+  const by = byText(change)
   return (
     <>
       {day !== undefined && <li class="day">{day}, UTC</li>}
@@ -85,7 +86,7 @@ function Detail({
   readonly change: PastChange
   readonly filter: ChangeFilter
 }) {
-  const { path, zxid, kind, session, client, parts, part } = change
+  const { path, zxid, kind, session, parts, part } = change
   const [isUndeleting, setUndeleting] = useState(false)
   const box = useRef<HTMLDivElement>(null)
   useEffect(() => box.current?.scrollIntoView({ block: 'nearest' }), [])
@@ -93,7 +94,7 @@ function Detail({
     ['Time', `${change.time.replace('T', ' ').replace('Z', '')} UTC, by the clock of the leader`],
     ['Transaction', parts > 1 ? `${zxid}, part ${part + 1} of ${parts}` : zxid],
     ['Session', session ?? 'not shown: an id can be enough to take a live session over'],
-    ['Client', clientText(client) ?? 'not known to this server'],
+    ['Client', byText(change) ?? 'not known to any server now'],
   ]
   return (
     <div class="detail" ref={box}>

@@ -1,10 +1,12 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { Problem } from '../dialog.tsx'
 import { countText } from '../format.ts'
+import { servers } from '../servers.ts'
 import { generation, go, place } from '../state.ts'
 import { ChangeLine } from './change-line.tsx'
 import { keyOf } from './change.ts'
 import { ChangeLog } from './change-log.ts'
+import { learnClients } from './clients-elsewhere.ts'
 import { filterIn, queryOf, type ChangeFilter } from './filter.ts'
 import { FilterForm } from './filter-form.tsx'
 import { dayText } from './points.ts'
@@ -55,6 +57,8 @@ function ChangeList({ log, filter, onReload }: ListProps) {
     return () => observer.disconnect()
   }, [log])
   const changes = log.changes.value
+  const known = servers.value
+  useEffect(() => void learnClients(changes), [changes, known])
   const next = log.next.value
   const waiting = log.waiting.value.length
   log.isReading = openKey !== undefined
@@ -98,7 +102,7 @@ function ChangeList({ log, filter, onReload }: ListProps) {
           {countText(waiting)} new {waiting === 1 ? 'change' : 'changes'}
         </button>
       )}
-      <ol>
+      <ol onKeyDown={moveFocus}>
         {changes.map((change, at) => {
           const key = keyOf(change)
           const before = changes[at - 1]
@@ -132,6 +136,19 @@ function ChangeList({ log, filter, onReload }: ListProps) {
       </div>
     </section>
   )
+}
+
+/** The arrows move from change to change. */
+function moveFocus(event: KeyboardEvent): void {
+  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
+  const list = event.currentTarget
+  if (step === undefined || !(list instanceof HTMLElement)) return
+  const lines = [...list.querySelectorAll<HTMLElement>('.summary')]
+  const at = lines.findIndex((line) => line === document.activeElement)
+  // Inside of an open change, the arrows scroll as everywhere.
+  if (at < 0) return
+  event.preventDefault()
+  lines[at + step]?.focus()
 }
 
 function Live({ log }: { readonly log: ChangeLog }) {

@@ -13,7 +13,7 @@ type Show = (typeof shows)[number]
 const titles: Readonly<Record<Show, string>> = {
   changes: 'Changes',
   versions: 'Versions',
-  moment: 'Tree at a moment',
+  moment: 'Moment',
   difference: 'Difference',
 }
 const pages: Readonly<Record<Show, ComponentType>> = {

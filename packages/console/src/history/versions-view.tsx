@@ -4,8 +4,9 @@ import { Problem } from '../dialog.tsx'
 import { bytesText, countText } from '../format.ts'
 import { changeListeners, generation, go, hrefOf, mayRead, mayWrite, place } from '../state.ts'
 import { detailText } from './change-line.tsx'
+import { byText, learnClients } from './clients-elsewhere.ts'
 import { momentOf } from './links.ts'
-import { chosenOf, clientText, verbOf, type PastChange } from './change.ts'
+import { chosenOf, verbOf, type PastChange } from './change.ts'
 import { PathForm } from './path-form.tsx'
 import { zxidBefore } from './points.ts'
 import { RestoreDialog } from './restore-dialog.tsx'
@@ -50,7 +51,9 @@ function VersionsOf({ path }: { readonly path: string }) {
   const load = async (known?: Versions): Promise<void> => {
     setLoading(true)
     try {
-      setVersions(await loadVersions(path, known))
+      const found = await loadVersions(path, known)
+      setVersions(found)
+      void learnClients(found.list)
       setError(undefined)
     } catch (fault) {
       setError(fault)
@@ -120,7 +123,7 @@ function VersionsOf({ path }: { readonly path: string }) {
                 <span>{detailText(version)}</span>
                 <small class="muted">
                   {version.time.replace('T', ' ').slice(0, 19)}
-                  {version.client !== null && `, ${clientText(version.client)}`}
+                  {byText(version) !== undefined && `, ${byText(version)}`}
                 </small>
               </button>
             </li>

@@ -16,12 +16,12 @@ import type { PacketLink, PeerWire } from './links/packet-link.ts'
 import type { ServerId } from '../membership/quorum.ts'
 import type { PeerOptions, PeerPorts } from './peer-base.ts'
 
-/** Where learners come in: the leader's quorum port, or where followers take observers. */
+/** A port for learners: the leader's quorum port, or the port where followers take observers. */
 export type PeerPort = 'quorum' | 'observers'
 
 /** The network between servers, as the host provides it. */
 export interface PeerNetwork {
-  /** Connects to a server. Bytes that come go to the link's `received`. */
+  /** Connects to a server. Received bytes go to the link's `received`. */
   dial(
     server: ServerId,
     attach: (wire: PeerWire) => PacketLink,
@@ -29,15 +29,15 @@ export interface PeerNetwork {
   ): Promise<PacketLink>
   /** Whether learners can connect here; each one goes to `acceptLearner`. */
   listen(isOn: boolean, door?: PeerPort): void
-  /** Where the members are from now on; of a change under way both places are known. */
+  /** The addresses of the members; during a change both the old and the new ones are given. */
   reconfigure(committed: Membership, seen: Membership | undefined): void
-  /** Carries out what the election's connections ask for; `message` never comes here. */
+  /** Carries out what the election's connections ask for; never a `message`. */
   perform(action: Exclude<LinkAction, { type: 'message' }>): void
 }
 
 export interface EnsembleParts {
   readonly db: Database
-  /** Nothing was found where data should be: what this server holds counts for nothing. */
+  /** Nothing was found where data should be, so this server's data has no say. */
   readonly lacksData?: boolean
   readonly databaseOptions: DatabaseOptions
   readonly recovery: RecoveryOptions
@@ -49,7 +49,7 @@ export interface EnsembleParts {
   readonly committedLog: CommittedLog
   readonly host: Host
   readonly network: PeerNetwork
-  /** Where the members are kept; left out, only in memory. */
+  /** Stores the members; without one they are only in memory. */
   readonly configStore?: ConfigStore | undefined
   readonly zabTrace: ZabTrace
   readonly ports: PeerPorts
@@ -60,26 +60,26 @@ export interface EnsembleParts {
 export interface EnsembleOptions extends PeerOptions, ZabOptions {
   readonly self: ServerId
   readonly membership: Membership
-  /** Where the others reach our election port. */
+  /** The addresses of this server's election port. */
   readonly electionAddresses: readonly string[]
   readonly electionTiming?: Partial<ElectionTiming>
-  /** Sessions begin as known to this server alone; left out, they are global at once. */
+  /** Sessions begin as local to this server; by default they are global at once. */
   readonly localSessions?: { readonly upgrading: boolean } | undefined
-  /** Followers take observers; what may wait for one of them before it is dropped. */
+  /** Followers take observers. An observer with more bytes in its queue is dropped. */
   readonly observerMaster?: { readonly queueBytesMax: number } | undefined
   /** Whether reads are served while no leader is found. */
   readonly readOnlyMode?: boolean
-  /** Whether a leader takes clients; it does unless told. */
+  /** Whether a leader takes clients; true by default. */
   readonly leaderServes?: boolean
-  /** An observer that has lost its leader waits up to this, by chance, before it looks again. */
+  /** An observer that has lost its leader waits for a random time up to this. */
   readonly reconnectDelayMs?: number
   /** The longest pause between attempts to reach a leader. */
   readonly dialPauseMs?: number
-  /** How long all of them may take, in ticks; as long as joining it unless told. */
+  /** How long all attempts may take, in ticks; `initLimit` by default. */
   readonly dialLimit?: number
 }
 
-/** What a leader tells of itself. */
+/** The state of a leader, for monitoring. */
 export interface Leadership {
   readonly learners: readonly LearnerView[]
   readonly pendingSyncs: number

@@ -252,7 +252,7 @@ export class EnsemblePeer extends PeerBase {
   // --- asked by an operator --------------------------------------------------------------------
 
   /**
-   * To be called before `stop`, when clients are not read from any more. A leader commits what it has
+   * Call this before `stop`, when clients are not read from any more. A leader commits what it has
    * proposed, so that clients get their answers and its successor lacks nothing.
    */
   async finish(): Promise<void> {
@@ -359,5 +359,5 @@ export class EnsemblePeer extends PeerBase {
   }
 }
 
-/** After a role that did not come to deal with transactions. */
+/** The remains of a role that handled no transactions. */
 const nothingRemains = { uncommitted: [], memoryDiffersFromDisk: false }

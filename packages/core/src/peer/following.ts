@@ -27,41 +27,41 @@ export interface FollowingParts extends LearnerParts {
   readonly pipeline: ClientPipeline
   readonly committedLog: CommittedLog
   readonly nowMs: () => number
-  /** Puts a record into the log's next batch. */
+  /** Appends a record to the log's next batch. */
   readonly append: (txn: LoggedTxn) => void
   /** Resolves when everything appended is durable. */
   readonly flush: () => Promise<void>
   /** Replaces the database by one that is read from the link; not durable yet. */
   readonly loadFrom: (link: PacketLink, zxid: bigint) => Promise<void>
-  /** Forgets, durably, everything after a transaction. */
+  /** Durably removes everything after a transaction. */
   readonly truncate: (zxid: bigint) => Promise<void>
   /** Writes a snapshot of the database, durable when it resolves. */
   readonly takeSnapshot: () => Promise<void>
-  /** Makes the snapshot that is being written, if any, fail. */
+  /** Makes the snapshot under way fail, if there is one. */
   readonly abandonSnapshot: () => void
   /** This server is up to date with its leader: clients may be served from now on. */
   readonly serving: (epoch: bigint) => void
-  /** Begins to take observers, where this server does so. */
+  /** Begins to take observers, if this server is configured to. */
   readonly takeObservers?: (epoch: bigint, relay: LeaderRelay) => TakingObservers | undefined
   /** What clients are served by: the leader, or local sessions in front of it. */
   readonly upstreamTo?: (leader: GlobalUpstream) => Upstream
 }
 
 /**
- * The role of a server that is led: drives the machine `Learner`. Owns its connection to the leader,
- * and carries out what it asks for on log, database and disk.
+ * Drives the machine `Learner`: owns the connection to the leader, and carries out what the machine
+ * asks for on log, database and disk.
  */
 export class Following {
   readonly learner: Learner
-  /** Where the writes of our clients go. */
+  /** Forwards the writes of this server's clients. */
   readonly upstream: LeaderUpstream
-  /** The observers that this server takes in, where it does. */
+  /** The observers of this server, if it takes any. */
   observers: TakingObservers | undefined
   private readonly parts: FollowingParts
   private readonly link: PacketLink
   private readonly ended = new Deferred<never>()
   private isCarryingOut = false
-  /** The step on its way to the disk. */
+  /** The work on disk under way. */
   private storing: Promise<void> | undefined
 
   constructor(parts: FollowingParts, options: ZabOptions, link: PacketLink) {
@@ -78,7 +78,7 @@ export class Following {
     })
   }
 
-  /** Rejects when the role ends, with the reason, and nothing of it is on its way to the disk. */
+  /** Rejects with the reason when the role has ended and its last work on disk is done. */
   async run(): Promise<never> {
     const { link, parts } = this
     link.onClosed = () =>
@@ -94,7 +94,7 @@ export class Following {
     } finally {
       link.close()
       this.observers?.end()
-      // What was begun on disk comes to its end before another role touches the disk.
+      // The next role must not touch the disk before this work is done.
       while (this.storing !== undefined) await this.storing
     }
   }
@@ -103,21 +103,21 @@ export class Following {
     this.step({ type: 'end', reason })
   }
 
-  /** Our log holds everything up to here. */
+  /** The log holds everything up to here. */
   logged(zxid: bigint): void {
     this.step({ type: 'logged', zxid })
   }
 
   tick(): void {
     const { link } = this
-    // While a snapshot is read from the link it is the leader that is waited for.
+    // While a snapshot is read from the link, this server waits for the leader and not for its disk.
     const isWaiting = this.storing === undefined || link.isWaiting
     const nowMs = this.parts.nowMs()
     this.step({ type: 'tick', nowMs, lastHeardMs: link.lastHeardMs, isWaiting })
     this.observers?.tick()
   }
 
-  /** Steps made while something is carried out are carried out behind it. */
+  /** The results of steps made while something is carried out follow it. */
   private step(input: LearnerInput): void {
     const { learner } = this
     learner.step(input)
@@ -132,7 +132,7 @@ export class Following {
     }
   }
 
-  /** In the order of the contract: see LearnerReady. */
+  /** In the order that LearnerReady prescribes. */
   private carryOut(ready: LearnerReady): void {
     const { send, serving, log, deliver, store, ended } = ready
     const { link, parts } = this
@@ -156,7 +156,7 @@ export class Following {
   private serve(epoch: bigint): void {
     const { db, pipeline, serving, takeObservers, upstreamTo } = this.parts
     const { upstream } = this
-    // Clients of the leader have seen the start of the epoch: they must be able to come here.
+    // Clients of the leader have seen the start of the epoch, and must be able to connect here.
     db.advance(epochStart(epoch))
     serving(epoch)
     this.observers = takeObservers?.(epoch, upstream)
@@ -188,7 +188,7 @@ export class Following {
 
   // --- on disk ---------------------------------------------------------------------------------
 
-  /** The leader is not listened to before the step is done. */
+  /** The leader is not read from before the step is done. */
   private store(step: StoreStep): void {
     const { link } = this
     link.pause()

@@ -20,37 +20,36 @@ import type { LeaderRelay } from './taking-observers.ts'
 export interface LeaderUpstreamParts {
   readonly db: Pick<Database, 'sessions'>
   readonly pipeline: ClientPipeline
-  /** Sends to the leader. */
+  /** Sends a packet to the leader. */
   readonly send: (packet: QuorumPacket) => void
-  /** What the leader has proposed here. */
+  /** The leader's proposals that have arrived. */
   readonly proposals: {
     readonly lastProposed: bigint
     readonly lastPending: bigint | undefined
   }
-  /** A client of ours goes on with a session that may have been with an observer of ours. */
+  /** A client continues a session here that may have been with an observer of this server. */
   readonly sessionCame: (sessionId: bigint) => void
   readonly sessionEnded: (sessionId: bigint) => void
 }
 
 interface ForwardedWrite {
   readonly ticket: WriteTicket
-  /** The last proposal when it was sent to the leader: its own comes later. */
+  /** The last proposal when the write was sent: its own comes later. */
   readonly after: bigint
 }
 
 /**
- * Where the writes of a follower's or observer's clients go: to the leader, over the connection on
- * which its proposals come back. Remembers who asked, and finds the ticket of each transaction when
- * it is committed.
+ * Forwards the writes of a follower's or observer's clients to the leader, over the connection on
+ * which the proposals come back, and finds the ticket of each transaction when it is committed.
  */
 export class LeaderUpstream implements GlobalUpstream, LeaderRelay {
   readonly acceptsWrites = true
   private readonly parts: LeaderUpstreamParts
   private readonly sessions = new Map<bigint, Session>()
   private touched = new Map<bigint, number>()
-  /** One for all: what is sent is copied at once. */
+  /** Shared by all requests, because packets are copied when they are sent. */
   private readonly requestBody = new Writer()
-  /** Writes sent to the leader, by session, oldest first: also of connections that are gone. */
+  /** Writes sent to the leader, by session, oldest first; also those of closed connections. */
   private readonly forwarded = new Map<bigint, ForwardedWrite[]>()
   private readonly syncs: (() => void)[] = []
   private readonly revalidating = new Map<bigint, ((isValid: boolean) => void)[]>()
@@ -111,7 +110,7 @@ export class LeaderUpstream implements GlobalUpstream, LeaderRelay {
     })
   }
 
-  /** Only the leader decides which sessions live; here one is known as long as it is global. */
+  /** The leader alone decides which sessions live; this server knows one while it is global. */
   sessionOf(sessionId: bigint): Session | undefined {
     const known = this.sessions.get(sessionId)
     if (known !== undefined) return known
@@ -161,17 +160,16 @@ export class LeaderUpstream implements GlobalUpstream, LeaderRelay {
 
   // --- what the leader says --------------------------------------------------------------------
 
-  /** The ticket of the write that became this transaction, if one of our clients asked for it. */
+  /** The ticket of the write that became this transaction, if it came from a client of this server. */
   takeTicket({ clientId, cxid, type, zxid }: TxnHeader): WriteTicket | undefined {
     const queue = this.forwarded.get(clientId)
     const first = queue?.[0]
     if (queue === undefined || first?.ticket.xid !== cxid) return undefined
     const { ticket, after } = first
-    // Proposed before we asked: it was asked for where the session came from, by a client that
-    // counts from the start on each connection.
+    // Proposed before this write was sent: the session's client asked for it at another server,
+    // and numbers its requests from the start on each connection.
     if (zxid <= after) return undefined
-    // The end of a session by the leader is no answer to a request of its client, nor is its
-    // becoming global.
+    // When the leader ends a session or makes it global, that does not answer a request.
     const isOfSession = type === codes.closeSession || type === codes.createSession
     if (isOfSession && ticket.type !== type) return undefined
     queue.shift()
@@ -181,7 +179,7 @@ export class LeaderUpstream implements GlobalUpstream, LeaderRelay {
 
   answered({ type, zxid, data }: QuorumPacket): void {
     if (type === packetTypes.ping) this.answerPing(zxid)
-    // Answers come in the order of the questions.
+    // Answers arrive in the order of the requests.
     else if (type === packetTypes.sync) this.syncs.shift()?.()
     else this.revalidated(data)
   }

@@ -24,20 +24,20 @@ import type { LogBatch } from '../storage/log/log-batch.ts'
 import { LearnerConnections } from './learner-connections.ts'
 import type { PacketLink } from './links/packet-link.ts'
 
-/** What the proposer of a leader is connected to. */
+/** How the proposer of a leader is connected to it. */
 export interface LeaderPort {
-  /** Its first transaction comes right after this. */
+  /** The zxid before that of its first transaction. */
   readonly lastZxid: bigint
   /** Asked before anything is logged; a proposal that is refused waits for the next leader. */
   readonly mayPropose: (zxid: bigint) => boolean
   readonly onProposed: (zxid: bigint, batch: LogBatch) => void
   readonly reconfiguring: Reconfiguring
   /**
-   * Takes a sync, which is answered once this server is known to have led after it, and what was
-   * proposed before it is committed. Undefined where a sync is answered as a read.
+   * Takes a sync. It is answered when a quorum has confirmed that this server still leads, and
+   * everything proposed before it is committed. Undefined if a sync is answered as a read.
    */
   readonly confirm: ((ticket: WriteTicket) => void) | undefined
-  /** All that clients have sent is read. */
+  /** Everything that clients have sent is read. */
   readonly allRead: () => void
 }
 
@@ -48,19 +48,19 @@ export interface LeadingParts extends LeaderParts {
   readonly host: Host
   readonly nowMs: () => number
   /**
-   * The logged transactions after a zxid, as far as they are before another one; undefined where
-   * the disk does not reach back so far, or a snapshot would be shorter.
+   * The logged transactions between two zxids; undefined if the disk does not reach back far enough,
+   * or if a snapshot would be shorter.
    */
   readonly readHistory: (after: bigint, before: bigint) => Promise<LoggedTxn[] | undefined>
   /** The leader is established: clients may be served from now on. */
   readonly serve: (port: LeaderPort) => Proposer
-  /** Answers a sync of a client of this server's own. */
+  /** Answers a sync of a client of this server. */
   readonly synced: (ticket: WriteTicket) => void
-  /** Clients have to wait while it is not known whether this server still leads. */
+  /** Clients wait while it is unknown whether this server still leads. */
   readonly hold?: (isOn: boolean) => void
-  /** A voter has come to be led. */
+  /** A voter follows this server. */
   readonly joined?: (sid: ServerId) => void
-  /** A learner asks whether a session may go on there. */
+  /** A learner asks whether a session may continue there. */
   readonly revalidated?: () => void
 }
 
@@ -79,11 +79,11 @@ export class Leading {
   /** The learner whose request is being proposed. */
   private requesting: LearnerProgress | undefined
   private isCarryingOut = false
-  /** The step on its way to the disk. */
+  /** The write to disk under way. */
   private storing: Promise<void> | undefined
   /** Set by `finish`: resolves when nothing is outstanding. */
   private finished: Deferred<void> | undefined
-  /** Learners to be listened to when everything else is carried out. */
+  /** Learners to read from once everything else is carried out. */
   private listening: LearnerProgress[] = []
 
   constructor(parts: LeadingParts, options: ZabOptions) {
@@ -99,13 +99,13 @@ export class Leading {
     )
   }
 
-  /** Rejects when the role ends, with the reason, and nothing of it is on its way to the disk. */
+  /** Rejects with the reason when the role has ended and its last write to disk is done. */
   async run(): Promise<never> {
     this.step({ type: 'begin' })
     try {
       return await this.ended.promise
     } finally {
-      // What was begun on disk comes to its end before another role touches the disk.
+      // The next role must not touch the disk before this write is done.
       await this.storing
     }
   }
@@ -115,8 +115,8 @@ export class Leading {
   }
 
   /**
-   * Proposes nothing new; resolves when all that was proposed is committed, and therefore in the
-   * logs of a quorum, from which the successor comes. Without a quorum, after a while.
+   * Stops proposing. Resolves when everything proposed is committed, and therefore in the logs of a
+   * quorum, which the successor comes from. Without a quorum it resolves after a while.
    */
   async finish(): Promise<void> {
     this.step({ type: 'finish' })
@@ -128,17 +128,17 @@ export class Leading {
 
   // --- what happens ----------------------------------------------------------------------------
 
-  /** A server connected to be led. */
+  /** A learner connected. */
   accept(link: PacketLink): void {
     this.connections.accept(link)
   }
 
-  /** Our log holds everything up to here. */
+  /** The log holds everything up to here. */
   logged(zxid: bigint): void {
     this.step({ type: 'logged', zxid })
   }
 
-  /** The time went on, in one turn of the host. */
+  /** Time passed in one turn of the host. */
   passed(beforeMs: number, nowMs: number): void {
     this.step({ type: 'passed', sinceMs: beforeMs }, nowMs)
   }
@@ -157,14 +157,14 @@ export class Leading {
     return this.leader.learnerViews
   }
 
-  /** Counts what observers say and are told from zero again. */
+  /** Resets the packet counts of observers. */
   resetObserverCounts(): void {
     this.connections.resetObserverCounts()
   }
 
   // --- the machine -----------------------------------------------------------------------------
 
-  /** Steps made while something is carried out are carried out behind it. */
+  /** The results of steps made while something is carried out follow it. */
   private step(input: LeaderInput, nowMs = this.parts.nowMs()): void {
     const { leader } = this
     leader.step(input, nowMs)
@@ -181,7 +181,7 @@ export class Leading {
     if (this.listening.length > 0) this.connections.listen(this.listening.splice(0))
   }
 
-  /** In the order of the contract: see LeaderReady. */
+  /** In the order that LeaderReady prescribes. */
   private carryOut(ready: LeaderReady): void {
     const { connections, parts } = this
     const { joined, established, hold, send, deliver, requests } = ready
@@ -228,7 +228,7 @@ export class Leading {
     })
   }
 
-  /** Asked for each proposal: most of the time there is nothing to be stepped. */
+  /** Called for each proposal, so it makes a step only for a refusal. */
   private mayPropose(zxid: bigint): boolean {
     if (this.leader.mayPropose(zxid)) return true
     this.step({ type: 'refused' })
@@ -275,7 +275,7 @@ export class Leading {
     proposer: Proposer,
   ): void {
     const { from, sessionId } = request
-    // What our own clients have asked for before is nobody else's.
+    // Pending writes of this server's own clients are not the learner's.
     proposer.decidePending()
     this.requesting = from
     if (request.type === 'createSession') {

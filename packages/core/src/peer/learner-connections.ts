@@ -9,7 +9,7 @@ import { sendSnapshot } from './links/snapshot-stream.ts'
 export interface LearnerConnectionsParts {
   readonly db: Pick<Database, 'snapshotSource'>
   readonly host: Host
-  /** Takes what happens on the connections. */
+  /** Takes the events of the connections. */
   readonly take: (event: LearnerEvent) => void
 }
 
@@ -17,7 +17,7 @@ export interface LearnerConnectionsParts {
 export class LearnerConnections {
   private readonly links = new Map<LearnerProgress, PacketLink>()
   private readonly parts: LearnerConnectionsParts
-  /** How long a learner may take nothing of what it is sent. */
+  /** How long a learner may accept no bytes of what it is sent. */
   private readonly limitMs: number
   private readonly sliceBytes: number | undefined
 
@@ -63,7 +63,7 @@ export class LearnerConnections {
     }
   }
 
-  /** All of it that must not change meanwhile is taken before anything is waited for. */
+  /** Captures everything that must not change before it waits for anything. */
   private async sendHistory({ to, plan, zxid }: HistoryToSend): Promise<void> {
     const link = this.links.get(to)
     if (link === undefined) return
@@ -78,7 +78,7 @@ export class LearnerConnections {
     }
   }
 
-  /** What they have said meanwhile is read first. */
+  /** Reads from the learners again, beginning with what has arrived meanwhile. */
   listen(learners: readonly LearnerProgress[]): void {
     for (const learner of learners) this.links.get(learner)?.resume()
   }
@@ -87,7 +87,7 @@ export class LearnerConnections {
     for (const learner of learners) this.links.get(learner)?.close()
   }
 
-  /** Counts what observers say and are told from zero again. */
+  /** Resets the packet counts of observers. */
   resetObserverCounts(): void {
     for (const [learner, link] of this.links) {
       if (learner.isObserver) learner.requests = link.packetsSent = link.packetsReceived = 0

@@ -12,7 +12,7 @@ import { receiveSnapshot } from './links/snapshot-stream.ts'
 import type { EnsembleParts } from './ensemble-parts.ts'
 import type { Journal } from './journal.ts'
 
-/** What this server was to keep, its disk does not take. */
+/** The disk has no room for data this server must store. */
 export class NoRoomError extends Error {
   override readonly name = 'NoRoomError'
 }
@@ -21,21 +21,21 @@ type HistoryParts = Pick<
   EnsembleParts,
   'db' | 'databaseOptions' | 'recovery' | 'disk' | 'log' | 'committedLog' | 'wake'
 > & {
-  /** What is to be logged next. */
+  /** The batch that is logged next. */
   readonly batch: () => LogBatch
   readonly journal: Journal
 }
 
 /**
- * What this server has of the common history, in its log and in its database: how far it goes, how
- * far it is durable, and how it becomes another's.
+ * This server's part of the common history, in its log and its database: how far it reaches, how far
+ * it is durable, and how it is replaced by the leader's.
  */
 export class LocalHistory {
   appendedZxid: bigint
   private readonly parts: HistoryParts
   private loggedZxid: bigint
   private readonly flushing: { upTo: bigint; done: Deferred<void> }[] = []
-  /** Why nothing is waited for any more. */
+  /** Why `flush` does not wait any more. */
   private ended: Error | undefined
 
   constructor(parts: HistoryParts) {
@@ -43,7 +43,7 @@ export class LocalHistory {
     this.loggedZxid = this.appendedZxid = parts.db.lastZxid
   }
 
-  /** The last transaction that is logged, or on its way there, or applied. */
+  /** The last transaction that is logged, being logged, or applied. */
   get lastZxid(): bigint {
     const { lastZxid } = this.parts.db
     return this.appendedZxid > lastZxid ? this.appendedZxid : lastZxid
@@ -75,20 +75,20 @@ export class LocalHistory {
     return done.promise
   }
 
-  /** Whether the log still gets anywhere is not known here; nobody votes with it any more. */
+  /** Rejects all pending flushes: the log may never finish, and this server does not vote again. */
   stop(reason: Error): void {
     this.ended = reason
     for (const { done } of this.flushing.splice(0)) done.reject(reason)
   }
 
-  /** Takes what is logged into the database, committed or not. */
+  /** Applies a logged transaction, committed or not. */
   apply({ zxid, payload }: LoggedTxn): void {
     const { header, txn } = decodeTxn(zxid, payload, this.parts.db.memory)
     this.parts.db.apply(header, txn)
     this.parts.committedLog.add({ zxid, payload })
   }
 
-  /** Another database takes the place of ours. */
+  /** Replaces the content of the database. */
   become(db: Database): void {
     this.parts.db.adopt(db)
     this.loggedZxid = this.appendedZxid = db.lastZxid
@@ -100,7 +100,7 @@ export class LocalHistory {
     await receiveSnapshot(link, loading)
     loading.lastZxid = zxid
     loading.db.finishLoading()
-    // Before it is ours: whoever waits to take a snapshot goes on the moment this is done.
+    // Before it is adopted, because a waiting snapshot starts the moment this is done.
     loading.db.isExact = false
     await this.parts.journal.undisturbed(async () => {
       await log.close()
@@ -121,7 +121,7 @@ export class LocalHistory {
     })
   }
 
-  /** Back to what a restart would read. */
+  /** Goes back to what a restart would read. */
   async reload(): Promise<void> {
     const { disk, recovery, databaseOptions, log, committedLog } = this.parts
     await log.close()
@@ -131,10 +131,10 @@ export class LocalHistory {
     log.restart(db.lastZxid)
   }
 
-  /** Stores what came from the leader, and nothing from before it stays. */
+  /** Stores the database that the leader sent, and removes everything older. */
   async takeSnapshot(): Promise<void> {
     const taken = await this.parts.journal.storeAlone()
-    // Of whatever kind the trouble is, what was sent is large: it is not asked for in a storm.
+    // Whatever the cause, the snapshot is large, so this server waits before it asks for it again.
     if (taken === undefined) {
       throw new NoRoomError('the snapshot from the leader could not be stored')
     }
@@ -142,7 +142,7 @@ export class LocalHistory {
   }
 }
 
-/** Keeps what recovery replays, as the history that learners are brought up from. */
+/** Keeps the transactions that recovery replays, to send them to learners. */
 export function recordInto(committedLog: CommittedLog): (payload: Uint8Array) => void {
   return (payload) => {
     const kept = new Uint8Array(payload)

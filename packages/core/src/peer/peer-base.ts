@@ -24,15 +24,14 @@ export interface PeerOptions extends PipelineOptions, ProposerOptions {
 
 export interface PeerPorts {
   readonly authenticator: Authenticator
-  /** Absent: there is no audit log. */
+  /** Without one there is no audit log. */
   readonly auditor?: Auditor | undefined
   readonly trace: Trace
-  /** Those of Apache where nothing else is given. */
+  /** Apache's by default. */
   readonly passwords?: SessionPasswords | undefined
   /**
-   * There is much to be logged and more is still being read: where the log has nothing to do, it
-   * may take what there is. Otherwise a client that sends many writes at once and the disk would
-   * wait for each other.
+   * There is a full batch while more requests are still being read. An idle log may take it now, so
+   * that a client that sends many writes at once and the disk do not wait for each other.
    */
   readonly startLog?: () => void
 }
@@ -47,7 +46,7 @@ export abstract class PeerBase implements BatchSource {
   readonly db: Database
   protected readonly clock: Clock
   protected readonly pipeline: ClientPipeline
-  /** What is logged next. */
+  /** The batch that is logged next. */
   protected batch: LogBatch
   private readonly spareBatches: LogBatch[] = []
   private readonly trace: Trace
@@ -59,7 +58,7 @@ export abstract class PeerBase implements BatchSource {
     this.trace = trace
     this.clock = { ...start }
     const { clock } = this
-    // By the wall clock: the age of the process would give the same ids again after a restart.
+    // By the wall clock, because the monotonic clock would give the same ids again after a restart.
     const sessionIds = new SessionIds(options.serverId, start.wallMs)
     for (const id of db.sessions.keys()) sessionIds.skip(id)
     const parts = { ...ports, db, clock, sessionIds, passwords }
@@ -90,7 +89,7 @@ export abstract class PeerBase implements BatchSource {
     return this.pipeline.stats
   }
 
-  /** Which paths and clients the requests are about, and which of them were slow. */
+  /** The paths and clients of the requests, and which requests were slow. */
   get load(): Load {
     return this.pipeline.load
   }
@@ -103,17 +102,17 @@ export abstract class PeerBase implements BatchSource {
     return this.pipeline.connections
   }
 
-  /** Why sessions ended, as far as this server saw it. */
+  /** Why sessions ended, as far as this server knows. */
   get sessionEnds(): SessionEnds {
     return this.pipeline.sessionEnds
   }
 
-  /** Whoever wants to know of each transaction right before it is applied; one at a time. */
+  /** The listener is called with each transaction right before it is applied. There is only one. */
   set onCommit(listener: ((header: TxnHeader, txn: Txn) => void) | undefined) {
     this.pipeline.onCommit = listener
   }
 
-  /** With which probability a new connection is turned away. */
+  /** The probability that a new connection is refused. */
   get dropProbability(): number {
     return this.pipeline.connectionThrottle?.dropProbability ?? 0
   }
@@ -122,17 +121,17 @@ export abstract class PeerBase implements BatchSource {
     return this.pipeline.outstandingRequests
   }
 
-  /** Whether clients are served: not before a leader is found and caught up with. */
+  /** Whether clients are served. In an ensemble this needs a leader and its history. */
   get isServing(): boolean {
     return this.pipeline.upstream !== undefined
   }
 
-  /** Whether that is reads alone, because there is no quorum. */
+  /** Whether only reads are served, because there is no quorum. */
   get isReadOnly(): boolean {
     return this.pipeline.upstream?.isReadOnly === true
   }
 
-  /** The sessions that no other server knows; undefined where there are none. */
+  /** The sessions that no other server knows; undefined if there are no local sessions. */
   get localSessions(): SessionTracker | undefined {
     return this.pipeline.upstream?.localSessions
   }
@@ -155,7 +154,7 @@ export abstract class PeerBase implements BatchSource {
     this.pipeline.receive(connection, bytes, length)
   }
 
-  /** What was sent to a client has left: it may be read from again, if that is why it was not. */
+  /** The client has taken what it was sent: a throttled connection may be read from again. */
   drained(connection: ClientConnection): void {
     this.pipeline.drained(connection)
   }
@@ -182,7 +181,7 @@ export abstract class PeerBase implements BatchSource {
     return this.batch.records > 0
   }
 
-  /** What is to be made durable next; `logged` gives it back. */
+  /** Returns the batch to make durable next; `logged` gives it back. */
   takeBatch(): LogBatch {
     const { batch } = this
     this.batch = this.spareBatches.pop() ?? new LogBatch(this.db.memory)

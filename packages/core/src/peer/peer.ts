@@ -7,11 +7,11 @@ import type { RestoredDatabase } from '../storage/recovery/restored.ts'
 import type { Journal } from './journal.ts'
 import { PeerBase, renamed, RestoreRefusal, type PeerOptions, type PeerPorts } from './peer-base.ts'
 
-/** Enough for the log to begin with, while what else has come is still being read. */
+/** Records in a batch at which an idle log starts, while more requests are being read. */
 const recordsToStartWith = 64
 
 /**
- * A server on its own: a quorum of one. What its log holds is committed.
+ * A standalone server: a quorum of one. Everything in its log is committed.
  */
 export class Peer extends PeerBase {
   private proposer: Proposer
@@ -41,7 +41,7 @@ export class Peer extends PeerBase {
     this.proposer.tick()
   }
 
-  /** Ephemerals whose session nobody knows any more: to be called once, before serving. */
+  /** Removes ephemeral nodes whose session is unknown. Call it once, before serving. */
   dropOrphans(): void {
     this.proposer.dropOrphans()
   }
@@ -72,7 +72,7 @@ export class Peer extends PeerBase {
         () => this.db.adopt(restored.db),
       )
     } finally {
-      // Also where it could not be stored: then on what was there before.
+      // If it could not be stored, the server continues with its old database.
       this.isRestoring = false
       this.proposer = this.makeProposer()
       this.pipeline.upstream = this.proposer

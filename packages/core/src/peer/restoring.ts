@@ -26,21 +26,21 @@ export interface RestoringParts {
 }
 
 /**
- * A database from elsewhere takes the place of that of a whole ensemble.
+ * Replaces the database of a whole ensemble by one from elsewhere.
  *
- * Only a leader can do that: what it holds then counts as one more transaction of its history, which
- * no other server has. It gives up its office, is elected again for the longer history, and brings
- * everybody to it by a snapshot. Until a quorum has that, it may be lost like any transaction.
+ * Only a leader can do that: the database then counts as one more transaction of its history, which
+ * no other server has. The leader steps down, is elected again for its longer history, and sends the
+ * others a snapshot. Until a quorum has it, the database may be lost like any transaction.
  */
 export class Restoring {
   private readonly parts: RestoringParts
   private readonly limitMs: number
-  /** Under way while the database is replaced: nothing is proposed meanwhile. */
+  /** Set while the database is replaced; nothing is proposed meanwhile. */
   private replacing: Promise<void> | undefined
-  /** Settled by whoever is elected after we gave up our office. */
+  /** Set after this server stepped down, until the next leader is known. */
   private leadingAgain: Deferred<void> | undefined
 
-  /** `limitMs`: how long being elected again may take. */
+  /** `limitMs`: how long the election may take. */
   constructor(parts: RestoringParts, limitMs: number) {
     this.parts = parts
     this.limitMs = limitMs
@@ -61,7 +61,7 @@ export class Restoring {
     await this.leadAgain('the database was restored: the others have to take it over')
   }
 
-  /** What is being restored is what we vote with, even if we have lost our office meanwhile. */
+  /** Waits for a replacement under way, because this server votes with the restored database. */
   async roleEnded(): Promise<void> {
     await this.replacing?.catch(() => {})
     this.replacing = undefined
@@ -91,8 +91,9 @@ export class Restoring {
   }
 
   /**
-   * What comes from an ensemble with more epochs than ours must not be of a future one here. As all
-   * histories are equal, another server may be elected; who asks that one finds the epochs passed.
+   * A database from an ensemble with later epochs must not belong to a future epoch here. So this
+   * ensemble first goes to a later epoch. Another server may win that election; a second attempt
+   * there finds the epochs passed.
    */
   private async surpass(epoch: bigint): Promise<void> {
     const leader = this.establishedLeader()
@@ -109,7 +110,7 @@ export class Restoring {
     if (leader.leader.uncommitted.length > 0)
       throw new Error('what is proposed cannot be committed')
     const db = renamed(restored, history.lastZxid)
-    // Who the members are is not a matter of what they hold.
+    // The members of this ensemble do not depend on the restored data.
     db.setConfig(committedText, committed.version, host.wallMs())
     await journal.replaceBy(
       () => db.snapshotSource(),
@@ -120,7 +121,7 @@ export class Restoring {
     )
   }
 
-  /** Gives up our office; resolves when it is ours again, and a quorum has what we have. */
+  /** Steps down. Resolves when this server leads again, and a quorum has its history. */
   private async leadAgain(reason: string): Promise<void> {
     const again = (this.leadingAgain = new Deferred<void>())
     this.parts.leading()?.end(new Error(reason))

@@ -17,10 +17,10 @@ import type { PacketLink } from './links/packet-link.ts'
 
 /** The follower's own connection to its leader, which carries what observers ask for. */
 export interface LeaderRelay {
-  /** The last transaction that was proposed here and is not committed; undefined for none. */
+  /** The last proposal here that is not committed; undefined for none. */
   readonly lastPending: bigint | undefined
   relay(packet: QuorumPacket): void
-  /** `answered` follows on everything that was committed before the answer. */
+  /** `answered` is called after everything that was committed before the answer. */
   relaySync(packet: QuorumPacket, answered: () => void): void
   relayRevalidation(
     session: { readonly id: bigint; readonly timeoutMs: number },
@@ -35,20 +35,20 @@ export interface TakingObserversParts extends Omit<ObserverMasterParts, 'proposa
   readonly host: Host
   readonly nowMs: () => number
   readonly up: LeaderRelay
-  /** A session goes on with an observer: its client has left the connection it had here. */
+  /** A session continues at an observer: its client has left its connection here. */
   readonly sessionLeft: (sessionId: bigint) => void
 }
 
 /**
- * A follower that takes observers: drives the machine `ObserverMaster`. Owns the connections of the
- * observers, and passes on what they ask for.
+ * Drives the machine `ObserverMaster` of a follower that takes observers: owns the connections of the
+ * observers, and forwards their requests.
  */
 export class TakingObservers {
   readonly master: ObserverMaster
   private readonly parts: TakingObserversParts
   private readonly connections: LearnerConnections
   private isCarryingOut = false
-  /** Observers to be listened to when everything else is carried out. */
+  /** Observers to read from once everything else is carried out. */
   private listening: LearnerProgress[] = []
 
   constructor(parts: TakingObserversParts, options: ZabOptions) {
@@ -63,12 +63,12 @@ export class TakingObservers {
     )
   }
 
-  /** This server follows no longer: its observers look for another. */
+  /** This server does not follow any more: its observers look for another one. */
   end(): void {
     this.step({ type: 'end' })
   }
 
-  /** A server connected to observe. */
+  /** An observer connected. */
   accept(link: PacketLink): void {
     this.connections.accept(link)
   }
@@ -81,12 +81,12 @@ export class TakingObservers {
     this.step({ type: 'halfTick' })
   }
 
-  /** A transaction was applied here. Where it changes the members, `leader` leads them. */
+  /** A transaction was applied here. If it changes the members, `leader` leads them. */
   committed(txn: LoggedTxn, leader: ServerId | undefined): void {
     this.step({ type: 'committed', txn, leader })
   }
 
-  /** A client of this server's own goes on with its session here. */
+  /** A client continues its session at this server. */
   sessionCame(sessionId: bigint): void {
     this.step({ type: 'sessionCame', sessionId })
   }
@@ -95,7 +95,7 @@ export class TakingObservers {
     this.step({ type: 'sessionEnded', sessionId })
   }
 
-  /** Steps made while something is carried out are carried out behind it. */
+  /** The results of steps made while something is carried out follow it. */
   private step(input: ObserverMasterInput): void {
     const { master } = this
     master.step(input, this.parts.nowMs())
@@ -111,7 +111,7 @@ export class TakingObservers {
     if (this.listening.length > 0) this.connections.listen(this.listening.splice(0))
   }
 
-  /** In the order of the contract: see ObserverMasterReady. */
+  /** In the order that ObserverMasterReady prescribes. */
   private carryOut({ send, relay, history, listen, close, ended }: ObserverMasterReady): void {
     const { connections } = this
     if (send !== undefined) connections.send(send)

@@ -13,7 +13,7 @@ import type { Replies } from './replies.ts'
 import type { ServerStats } from './server-stats.ts'
 import type { Upstream } from './upstream.ts'
 
-/** What admitting clients asks of the pipeline they are admitted to. */
+/** What admission needs from the pipeline. */
 export interface AdmissionHost {
   /** Undefined while this server does not serve: then it takes no handshake. */
   readonly upstream: Upstream | undefined
@@ -38,7 +38,7 @@ interface Parts {
 
 type Options = Pick<PipelineOptions, 'sessionTimeoutMsMin' | 'sessionTimeoutMsMax'>
 
-/** The handshake: who may come in, with which session, and which connection has it. */
+/** Handles handshakes: admits clients, with a new or an existing session, or refuses them. */
 export class Admission {
   private readonly parts: Parts
   private readonly options: Options
@@ -56,7 +56,7 @@ export class Admission {
     return this.bySession.get(sessionId)
   }
 
-  /** The connection is gone; its session may be another's by now. */
+  /** The connection is closed; its session may have another connection by now. */
   left(connection: ClientConnection): void {
     if (this.bySession.get(connection.sessionId) === connection) {
       this.bySession.delete(connection.sessionId)
@@ -116,7 +116,7 @@ export class Admission {
     return true
   }
 
-  /** The session is begun: its connection is told so. */
+  /** The session was created: its connection gets the reply to the handshake. */
   created(connection: ClientConnection, session: Session): void {
     const { timeoutMs, link } = connection
     const { address } = link
@@ -125,8 +125,8 @@ export class Admission {
   }
 
   /**
-   * A session has one connection. The one before it ends as soon as the session is asked for again:
-   * what is still to come from it must not reach the leader behind that, and count as new.
+   * A session has one connection. The older one is closed as soon as the session is resumed: its
+   * requests must not reach the leader after that, where they would count as new ones.
    */
   private closeOlder(sessionId: bigint): void {
     const older = this.bySession.get(sessionId)
@@ -135,7 +135,7 @@ export class Admission {
     this.host.close(older)
   }
 
-  /** The session goes on here, away from any older connection. */
+  /** The session continues on this connection. */
   resumed(connection: ClientConnection, session: Session): void {
     this.closeOlder(session.id)
     const { timeoutMs, link } = connection
@@ -152,12 +152,12 @@ export class Admission {
     this.host.close(connection)
   }
 
-  /** A server without one is of no use to it: it wants to write, or others know its session. */
+  /** Whether the client needs a quorum: it wants to write, or its session is global. */
   private needsQuorum({ isReadOnly }: Upstream, { readOnly, sessionId }: ConnectRequest): boolean {
     return isReadOnly === true && (readOnly !== true || this.parts.db.sessions.has(sessionId))
   }
 
-  /** Another server must serve it: we do not, or it has seen what we have not. */
+  /** Refuses a client that must connect to another server: this one does not serve, or lags behind it. */
   private turnAway(connection: ClientConnection, lastZxidSeen: bigint): void {
     const { address } = connection.link
     const { lastZxid } = this.parts.db
@@ -207,7 +207,7 @@ export class Admission {
   }
 }
 
-/** Perhaps it is by now; otherwise what comes behind the handshake has to wait. */
+/** Whether it is admitted already; otherwise the requests after the handshake wait. */
 function isAdmitted({ state }: ClientConnection): boolean {
   return state === 'open'
 }

@@ -18,7 +18,7 @@ export class Auditing {
     this.keeper = parts.keeper
   }
 
-  /** What the audit log needs of a write whose body the reader is about to read. */
+  /** Copies what the audit log needs from a write, before its body is read. */
   begin(connection: ClientConnection, request: Reader): WriteTicket['audited'] {
     return { request: this.restOf(request), identities: connection.identities }
   }

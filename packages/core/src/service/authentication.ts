@@ -10,7 +10,7 @@ import type { Replies } from './replies.ts'
 import type { ServerStats } from './server-stats.ts'
 import type { Trace } from './trace.ts'
 
-/** What authentication asks of the pipeline. */
+/** What authentication needs from the pipeline. */
 export interface AuthenticationHost {
   close(connection: ClientConnection): void
   limitReached(limit: LimitName, address: string): void

@@ -9,7 +9,7 @@ export interface ConnectionThrottleOptions {
   readonly dropDecrease: number
   /** The part of the bucket that may be missing for the probability to fall. */
   readonly decreaseRatio: number
-  /** What kinds of sessions cost; left out, one token each. */
+  /** The tokens that each kind of session costs; one each by default. */
   readonly weights?: SessionWeights | undefined
   readonly random: () => number
 }

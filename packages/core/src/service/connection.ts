@@ -13,39 +13,39 @@ export interface ClientLink {
   readonly address: string
   /** `connection.out` has something to send before this turn ends. */
   flushSoon(): void
-  /** `connection.out` is long: it is to be sent now, and nothing else done meanwhile. */
+  /** `connection.out` is long: it must be sent before anything else is done. */
   flushNow(): void
-  /** To be closed once everything in `connection.out` is sent. */
+  /** Closes the connection once everything in `connection.out` is sent. */
   close(): void
-  /** What was handed over by flushing and has not left yet. */
+  /** Bytes that were flushed and have not been sent yet. */
   readonly unsentBytes: number
   /** Stop, or go on, delivering received bytes. */
   pause(): void
   resume(): void
 }
 
-/** A read that waits for writes of its own connection, or a refusal that waits for its turn. */
+/** A read that waits for earlier writes of its connection, or a refusal that waits for its turn. */
 export interface QueuedRead {
   readonly kind: 'read'
   readonly xid: number
   readonly type: number
-  /** The body, kept; undefined where only `error` is to be answered. */
+  /** A copy of the body; undefined if the reply is only `error`. */
   readonly body: Uint8Array | undefined
   readonly error: number
   readonly receivedMs: number
-  /** Its length, where it counts against the bytes in flight. */
+  /** Its length, if it counts against the bytes in flight. */
   weighedBytes?: number
-  /** Those the connection had when the request was read; what is proven later is for later ones. */
+  /** The identities of the connection when the request was read. */
   readonly identities: Id[]
 }
 export type Queued = QueuedRead | WriteTicket
 
-/** Notifications beyond this do not wait for the end of the turn. */
+/** More notifications than this are sent before the end of the turn. */
 const notificationBytesMax = 256 * 1024
 
 type State = 'greeting' | 'connecting' | 'open' | 'closed'
 
-/** One client connection: who it is, what it waits for, and what it is about to be sent. */
+/** One client connection: its identities, its requests in flight, and the bytes to send. */
 export class ClientConnection implements Requester, FrameSink {
   readonly link: ClientLink
   readonly out: Writer
@@ -53,7 +53,7 @@ export class ClientConnection implements Requester, FrameSink {
   readonly openedMs: number
   readonly openedWallMs: number
   identities: Id[]
-  /** Begun by the client's first token. */
+  /** Started by the client's first token. */
   sasl: SaslExchange | undefined
   state: State = 'greeting'
   session: Session | undefined
@@ -64,21 +64,21 @@ export class ClientConnection implements Requester, FrameSink {
   lastFiring = 0
   watchWeight = 0
   readonly multiReadBytesMax: number
-  /** Reading stopped because too much is outstanding. */
+  /** Not read from, because a limit was reached. */
   isThrottled = false
-  /** Its requests wait until its client reads answers, and count no more as in flight. */
+  /** Its requests wait until the client reads replies, and do not count as in flight. */
   isParked = false
   /** Bytes of its requests in flight that are weighed. */
   heldBytes = 0
-  /** Since when what it sent has had to wait; undefined when nothing does. */
+  /** When its unread requests began to wait; undefined if none wait. */
   waitingSinceMs: number | undefined
-  /** What is read now has waited longer than it may. */
+  /** The request that is read now has waited too long. */
   isLate = false
-  /** A password that is looked at later, because too many were wrong. */
+  /** A password that is checked later, because too many were wrong. */
   delayedAuth:
     | { readonly xid: number; readonly body: Uint8Array; readonly atMs: number }
     | undefined
-  /** Told of the length of a frame of which a part has come. */
+  /** Called with the length of a frame when a part of it has arrived. */
   announce: ((bytes: number) => void) | undefined
   /** Oldest first; replies leave in this order. */
   readonly queue = new Fifo<Queued>()
@@ -89,13 +89,13 @@ export class ClientConnection implements Requester, FrameSink {
     end: number,
   ) => boolean
 
-  /** When bytes came last, and the longest time in which none did. */
+  /** When bytes came last, and the longest time without any. */
   lastHeardMs: number
   longestGapMs = 0
-  /** How it ended, as far as the host knows. */
+  /** How the connection ended, as far as the host knows. */
   end: ConnectionEnd = 'server'
 
-  // What monitoring shows.
+  // For monitoring.
   packetsReceived = 0
   packetsSent = 0
   lastOperation = 0
@@ -134,7 +134,7 @@ export class ClientConnection implements Requester, FrameSink {
     if (this.state === 'closed') return
     this.out.raw(frame)
     this.packetsSent++
-    // One write can be told to many connections, and many writes come together.
+    // One write can notify many connections, and many writes commit together.
     if (this.out.position > notificationBytesMax) this.link.flushNow()
     else this.link.flushSoon()
   }

@@ -7,7 +7,7 @@ import type { ServerStats } from './server-stats.ts'
 import type { Trace } from './trace.ts'
 import type { Upstream } from './upstream.ts'
 
-/** What flow control asks of the pipeline. */
+/** What flow control needs from the pipeline. */
 export interface FlowHost {
   readonly upstream: Upstream | undefined
   /** Answers the reads at the head of the connection's queue. */

@@ -59,7 +59,7 @@ export class Guesses {
   }
 }
 
-/** Whoever has one IPv6 address mostly has all those with the same first half. */
+/** A host with one IPv6 address usually has all addresses with the same first half. */
 function networkOf(address: string): string {
   const bytes = address.includes(':') ? parseAddress(address) : undefined
   return bytes === undefined ? address : bytes.slice(0, networkBytesV6).join('.')

@@ -5,8 +5,8 @@ import type { ClientConnection } from './connection.ts'
 import type { GlobalUpstream } from './sessions/local-sessions.ts'
 
 /**
- * What is upstream of a server that finds no leader: nobody. The pipeline sends no write here,
- * and the only sessions that can be resumed are those it keeps for itself.
+ * The upstream of a server that finds no leader. The pipeline sends no writes here, and only local
+ * sessions can be resumed.
  */
 export class NoQuorum implements GlobalUpstream {
   readonly acceptsWrites = false

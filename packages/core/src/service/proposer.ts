@@ -43,19 +43,19 @@ export interface ProposerOptions {
 type Mutable<T> = { -readonly [Name in keyof T]: T[Name] }
 
 const { sessionExpired, sessionMoved } = errorCodes
-/** Identities that one request may come with. */
+/** The most identities of one request. */
 const identitiesMax = 4096
-/** So many are decided together at most: the log need not wait for the others. */
+/** The most writes that are decided together, so that the log need not wait for all of them. */
 const undecidedMax = 64
-/** Of the longest transaction; a request may be half as long by itself. */
+/** The part of the longest transaction by which a request may grow; the request may be half of it. */
 const growthPart = 4
 const expiredSession = refusal(sessionExpired)
 const movedSession = refusal(sessionMoved)
 
-/** A transaction on its way: logged or being logged, not yet committed. It is its own header. */
+/** A transaction in flight: logged or being logged, not yet committed. It is its own header. */
 export interface Proposal extends TxnHeader {
   readonly txn: Txn
-  /** Whom to answer here; undefined for another server's client and for the server itself. */
+  /** The client of this server to answer; undefined for other servers' clients and the server itself. */
   readonly ticket: WriteTicket | undefined
   /** The digest the tree must have afterwards. */
   readonly digestHigh: number
@@ -67,16 +67,15 @@ export interface Proposal extends TxnHeader {
 /**
  * Makes transactions of requests: decides each against the projected state, in the order in which
  * they were read, gives it its zxid, and puts it into the batch that is logged next. Keeps the
- * sessions, since only who decides may end one.
+ * sessions, because only the server that decides may end one.
  *
- * Of many that come at once some are read, then decided, then encoded: all of this code together
- * does not fit into the cache that a processor has for it, so that to go through it for each of
- * them takes a tenth longer.
+ * Several writes are read, then decided, then encoded. The code for all three steps does not fit
+ * into the processor's instruction cache; going through all of it for each write costs a tenth more.
  */
 export class Proposer implements GlobalUpstream {
   readonly sessions: SessionTracker
   acceptsWrites = true
-  /** Where others may lead by now, a sync is more than a read. */
+  /** Where another server may lead by now, a sync needs a confirmation first. */
   readonly sync?: (ticket: WriteTicket) => void
   readonly allRead: (() => void) | undefined
   private readonly db: Database
@@ -89,22 +88,22 @@ export class Proposer implements GlobalUpstream {
   private readonly keeper = new ByteKeeper()
   private readonly batch: () => LogBatch
   private readonly inFlight = new Fifo<Proposal>()
-  /** Of writes that were read and not decided yet. */
+  /** Writes that were read and are not decided yet. */
   private readonly undecided = new Fifo<WriteTicket>()
-  /** So many of the last that are in flight are not in a batch yet. */
+  /** Number of in-flight proposals not yet encoded. */
   private unencoded = 0
   private nextZxid: bigint
   /** The time of the clock as transactions hold it. */
   private time = 0n
   private timeMs = 0
   private readonly growthMax: number
-  /** One for all: what is prepared is proposed before the next. */
+  /** Shared by all requests, because each is proposed before the next one is prepared. */
   private readonly prepared: Mutable<Omit<Preparation, 'caller'>> & {
     caller: Mutable<Caller> & { growth: Growth }
   }
   private readonly mayBeLocal: ((sessionId: bigint) => boolean) | undefined
   private readonly mayPropose: ((zxid: bigint) => boolean) | undefined
-  /** Told of each transaction as it is proposed; the bytes are those of the log. */
+  /** Called with each transaction when it is proposed; the bytes are those of the log. */
   private readonly onProposed: ((zxid: bigint, batch: LogBatch) => void) | undefined
 
   constructor(
@@ -114,16 +113,16 @@ export class Proposer implements GlobalUpstream {
       trace: Trace
       /** Where the next record goes. */
       batch: () => LogBatch
-      /** The zxid before the first; the last applied one unless a new epoch begins. */
+      /** The zxid before the first transaction; by default the last applied one. */
       lastZxid?: bigint
-      /** Asked before each transaction; none follows where the answer is no. */
+      /** Called before each transaction; if it returns false, none is proposed. */
       mayPropose?: (zxid: bigint) => boolean
-      /** Whether a session not known here may be one that another server keeps for itself. */
+      /** Whether a session unknown here may be a local session of another server. */
       mayBeLocal?: (sessionId: bigint) => boolean
       onProposed?: (zxid: bigint, batch: LogBatch) => void
-      /** Takes a sync, and answers it once this server is known to have decided alone until now. */
+      /** Takes a sync, and answers it once this server is confirmed as the leader. */
       confirm?: ((ticket: WriteTicket) => void) | undefined
-      /** Told when all that clients have sent is read. */
+      /** Called when everything that clients have sent is read. */
       allRead?: (() => void) | undefined
       /** How the members of the ensemble are changed. */
       reconfiguring?: Reconfiguring
@@ -162,7 +161,7 @@ export class Proposer implements GlobalUpstream {
     this.allRead = allRead
     if (confirm !== undefined) {
       this.sync = (ticket) => {
-        // What its client asked for before comes before it.
+        // Earlier writes of its client come first.
         this.decidePending()
         if (this.mayPropose?.(this.nextZxid) === false) return
         confirm(ticket)
@@ -233,7 +232,7 @@ export class Proposer implements GlobalUpstream {
     this.sessions.touch(session!, timeoutMs, this.clock.nowMs)
   }
 
-  /** What is applied where a proposer is upstream was proposed by it. */
+  /** Everything applied while this proposer is upstream was proposed by it. */
   applied(header: Proposal, txn: Txn): void {
     this.projection.retire(header.staged)
     if (txn.type === codes.createSession) {
@@ -245,7 +244,7 @@ export class Proposer implements GlobalUpstream {
 
   // --- asked by other servers, for their clients -----------------------------------------------
 
-  /** A write that another server's client asked for; what cannot be read is a failed one. */
+  /** A write of another server's client; a malformed one becomes a refusal. */
   remoteWrite(
     owner: object,
     request: { sessionId: bigint; xid: number; type: number; identities: readonly Id[] },
@@ -256,7 +255,7 @@ export class Proposer implements GlobalUpstream {
     body.memory = this.db.memory
     const isLocal = this.sessions.get(sessionId) === undefined && this.mayBeLocal?.(sessionId)
     let txn = isLocal === true ? undefined : this.sessionProblem(sessionId, owner)
-    // A follower of Apache's takes any number of them from its client.
+    // An Apache follower accepts any number of identities from its client.
     if (identities.length > identitiesMax) txn ??= refusal(errorCodes.authFailed)
     const p = this.preparation(sessionId, identities, isLocal === true ? sessionExpired : undefined)
     try {
@@ -276,7 +275,7 @@ export class Proposer implements GlobalUpstream {
     this.endSession(undefined, xid, sessionId)
   }
 
-  /** A client moves to another server: its writes are taken only from there from now on. */
+  /** A client moves to another server: from now on its writes are accepted only from there. */
   takeSession(sessionId: bigint, timeoutMs: number, owner: object): Session | undefined {
     const session = this.sessions.get(sessionId)
     if (session === undefined || session.isClosing) return undefined
@@ -302,7 +301,7 @@ export class Proposer implements GlobalUpstream {
     this.decidePending()
     const txn = createSession.prepare({ timeoutMs }, this.preparation(sessionId, []))
     assert(typeof txn !== 'number', 'a session can always be created')
-    // Known from now on: writes of its client may come before it is committed.
+    // Added before it is committed, because its client may send writes before that.
     const session = this.sessions.add(sessionId, timeoutMs, this.clock.nowMs)
     session.owner = owner
     this.propose(ticket, sessionId, 0, txn)
@@ -338,7 +337,7 @@ export class Proposer implements GlobalUpstream {
     this.reclaim()
   }
 
-  /** Ephemerals whose session nobody knows any more: their owner is gone, and so must they be. */
+  /** Removes ephemeral nodes whose session is unknown. */
   dropOrphans(): void {
     for (const id of this.db.tree.sessionsWithEphemerals()) {
       if (!this.db.sessions.has(id)) this.endSession(undefined, 0, id)
@@ -395,7 +394,7 @@ export class Proposer implements GlobalUpstream {
     this.encodeAll()
   }
 
-  /** Gives a transaction its zxid: from now on it is on its way. */
+  /** Gives a transaction its zxid; from now on it is in flight. */
   private admit(ticket: WriteTicket | undefined, sessionId: bigint, xid: number, txn: Txn): void {
     const zxid = this.nextZxid
     if (this.mayPropose?.(zxid) === false) return
@@ -417,7 +416,7 @@ export class Proposer implements GlobalUpstream {
     this.unencoded++
   }
 
-  /** Puts what was admitted into the log's next batch. */
+  /** Appends the admitted transactions to the log's next batch. */
   private encodeAll(): void {
     const { inFlight } = this
     while (this.unencoded > 0) this.encode(inFlight.at(inFlight.length - this.unencoded--)!)
@@ -455,8 +454,8 @@ export class Proposer implements GlobalUpstream {
   }
 
   /**
-   * The end of a session without its list, which was too long: Apache would take a digest for the
-   * list.
+   * Whether this is a closeSession without its list, which was too long: Apache would read a digest
+   * as the list.
    */
   private isCutShort(txn: Txn): boolean {
     if (txn.type !== codes.closeSession || txn.body.paths2Delete !== undefined) return false
@@ -482,7 +481,7 @@ export class Proposer implements GlobalUpstream {
     this.pipeline.resumeReading()
   }
 
-  /** What was predicted when the transaction was made is what the tree has become. */
+  /** The tree must have the digest that was predicted when the transaction was made. */
   private verifyDigest({ zxid, digestHigh, digestLow }: Proposal): void {
     const { digest } = this.db.tree
     if (digest.high === digestHigh && digest.low === digestLow) return

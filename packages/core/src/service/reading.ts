@@ -8,7 +8,7 @@ import type { Clock } from './pipeline-options.ts'
 import { replyErrorAt, type Replies } from './replies.ts'
 import type { ServerStats } from './server-stats.ts'
 
-/** What answering reads asks of the pipeline. */
+/** What answering reads needs from the pipeline. */
 export interface ReadingHost {
   close(connection: ClientConnection): void
   limitReached(limit: LimitName, address: string): void

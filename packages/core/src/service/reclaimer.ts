@@ -3,7 +3,7 @@ import type { Tree } from '../state/tree/tree.ts'
 export interface ReclaimOptions {
   readonly checkIntervalMs: number
   readonly perMinuteMax: number
-  /** How long a container that never had a child is kept; 0 for ever. */
+  /** How long a container that never had a child is kept; 0: forever. */
   readonly neverUsedMsMax: number
 }
 

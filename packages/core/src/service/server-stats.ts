@@ -3,7 +3,7 @@ import { noLimitReached } from './limits.ts'
 
 const rotateEveryMs = 30_000
 
-/** What a server counts about the requests it serves. */
+/** Counters and latencies of the requests of a server. */
 export class ServerStats {
   packetsReceived = 0
   packetsSent = 0

@@ -3,7 +3,7 @@ import type { QuotaExcess } from '../state/tree/quotas.ts'
 import type { SessionEnd } from './sessions/session-ends.ts'
 import type { LimitName } from './limits.ts'
 
-/** What happens inside, for logs, metrics, transcripts and tests. */
+/** Events inside the server, for logs, metrics, transcripts and tests. */
 export type TraceEvent =
   | {
       readonly type: 'sessionCreated'
@@ -31,7 +31,7 @@ export type TraceEvent =
     }
   | { readonly type: 'sessionExpired'; readonly sessionId: bigint; readonly timeoutMs: number }
   | { readonly type: 'sessionClosed'; readonly sessionId: bigint }
-  /** What this server saw of a session that is over. */
+  /** What this server knows about a session that has ended. */
   | { readonly type: 'sessionEnded'; readonly end: SessionEnd }
   | { readonly type: 'badFrame'; readonly address: string; readonly reason: string }
   | { readonly type: 'unknownOperation'; readonly address: string; readonly operation: number }

@@ -4,32 +4,32 @@ import type { ClientConnection } from './connection.ts'
 import type { WriteTicket } from './write-ticket.ts'
 
 /**
- * Where a pipeline's writes and sessions go: to the proposer of this very server, or through it
- * to that of the leader. What was taken comes back as committed transactions.
+ * Takes a pipeline's writes and sessions: the proposer of this server, or a connection to that of the
+ * leader. What it takes comes back as committed transactions.
  */
 export interface Upstream {
-  /** False while nothing can be made durable: writes are refused, reads go on. */
+  /** False while nothing can be made durable: writes are refused, reads are served. */
   readonly acceptsWrites: boolean
-  /** There is no quorum: only reads are served, and only to those who can do with them. */
+  /** There is no quorum: only read-only clients are served. */
   readonly isReadOnly?: boolean
-  /** Where sessions begin without a transaction, known to this server alone: those that do. */
+  /** The sessions that only this server knows, if sessions begin without a transaction. */
   readonly localSessions?: SessionTracker
-  /** Takes the write whose body the reader stands at; a MalformedError says it cannot be read. */
+  /** Takes the write whose body the reader is at. Throws a MalformedError if it cannot be read. */
   write(ticket: WriteTicket, body: Reader): void
   /** Nothing more is read for the moment: writes that wait to be decided together are decided. */
   decidePending?(): void
-  /** All that has come is read: clients may be answered, and read from again. */
+  /** Everything that has arrived is read: clients may be answered, and read from again. */
   readonly allRead?: (() => void) | undefined
-  /** The connection's session id and timeout are those wanted. */
+  /** Creates a session with the connection's session id and timeout. */
   createSession(ticket: WriteTicket): void
   closeSession(ticket: WriteTicket): void
-  /** Where a sync must be asked of another server; the pipeline answers it as a read otherwise. */
+  /** Forwards a sync to the leader. Without this the pipeline answers it as a read. */
   sync?(ticket: WriteTicket): void
-  /** Somebody with the right password wants to go on: answered by `resumed`, now or later. */
+  /** A client with the right password resumes a session; answered by `resumed`, now or later. */
   resumeSession(connection: ClientConnection, sessionId: bigint): void
-  /** The session as known here, once it exists. */
+  /** The session, once it exists here. */
   sessionOf(sessionId: bigint): Session | undefined
-  /** A client was heard of. */
+  /** A client has sent something. */
   touch(connection: ClientConnection): void
   /** A transaction was applied; its requester is answered right after this. */
   applied(header: TxnHeader, txn: Txn): void

@@ -4,7 +4,7 @@ import type { ClientConnection } from './connection.ts'
 /** A client's write from the moment it is read until it is applied and answered. */
 export interface WriteTicket {
   readonly kind: 'write'
-  /** Who gets the reply, if still there. */
+  /** Gets the reply, if it is still open. */
   readonly connection: ClientConnection
   readonly xid: number
   /** The operation that was asked for; the transaction may be of another type: an error. */
@@ -16,8 +16,8 @@ export interface WriteTicket {
   audited: { readonly request: Uint8Array; readonly identities: readonly Id[] } | undefined
   /** The body of a sync, whose path is only echoed. */
   readonly body?: Uint8Array
-  /** Why it will fail, where the client must be told another reason than the leader's. */
+  /** The error to reply with if it fails, instead of the leader's. */
   refusal?: number
-  /** Its length, where it counts against the bytes in flight. */
+  /** Its length, if it counts against the bytes in flight. */
   weighedBytes?: number
 }

@@ -11,7 +11,7 @@ import type { ServerId } from '../membership/quorum.ts'
  */
 export class ConfigFiles implements ConfigStore {
   private readonly disk: Disk
-  /** Of the configuration file, absolute. */
+  /** The absolute path of the configuration file. */
   private readonly path: string
   private readonly self: ServerId
 
@@ -65,10 +65,10 @@ export class ConfigFiles implements ConfigStore {
     }
   }
 
-  /** Whole or not at all, and durable when it resolves. */
+  /** Writes a file completely or not at all; durable when it resolves. */
   private async write(path: string, text: string): Promise<void> {
     const { disk } = this
-    // It may hold secrets, and so may what is made of it.
+    // The file may contain secrets, so its copies get the same permissions.
     const file = await disk.create(`${path}.tmp`, { permissionsOf: this.path })
     try {
       await file.write(encodeText(text), 0)

@@ -6,7 +6,7 @@ import { faultCode, type Disk } from '../ports.ts'
 const acceptedName = 'acceptedEpoch'
 const currentName = 'currentEpoch'
 
-/** An epoch has 31 bits; with more it would be taken for a negative one. */
+/** An epoch has 31 bits, because readers take it as a signed number. */
 export const epochMax = 0x7fffffffn
 /**
  * How far a server may be ahead that was there when leaders came to nothing: each of them used up
@@ -33,7 +33,7 @@ export class Epochs {
   current: bigint
   private readonly disk: Disk
   private readonly directory: string
-  /** One write at a time: one that a role left behind must not land on top of a later one. */
+  /** One write at a time: the late write of an earlier role must not overwrite a later one. */
   private writing: Promise<void> = Promise.resolve()
 
   private constructor(disk: Disk, directory: string, accepted: bigint, current: bigint) {
@@ -48,7 +48,7 @@ export class Epochs {
     disk: Disk,
     directory: string,
     lastZxid: bigint,
-    /** Takes back all promises, by the operator's word that no server is running. */
+    /** Revokes all promises; the operator confirms that no server is running. */
     options: { readonly resetsAccepted?: boolean } = {},
   ): Promise<Epochs> {
     const history = epochOf(lastZxid)
@@ -68,7 +68,7 @@ export class Epochs {
       const isWhole = unfinished !== undefined && unfinished >= history && unfinished <= accepted
       current = isWhole ? unfinished : history
     }
-    // A process that was killed may have left a name that only the system's cache knows so far.
+    // A process that was killed may have left a name that is only in the system's cache.
     await disk.syncDirectory(directory)
     const epochs = new Epochs(disk, directory, accepted ?? history, current ?? history)
     if (epochs.accepted < epochs.current) {
@@ -82,7 +82,7 @@ export class Epochs {
     return epochs
   }
 
-  /** The promise is so far ahead of the history that no series of failed leaders explains it. */
+  /** The promise is further ahead of the history than failed leaders can explain. */
   get isAbsurd(): boolean {
     return this.accepted - this.current > epochJumpMax
   }
@@ -96,7 +96,7 @@ export class Epochs {
     })
   }
 
-  /** Only after the history that this epoch stands for is durable. */
+  /** Call it only after the history of this epoch is durable. */
   setCurrent(epoch: bigint): Promise<void> {
     return this.inTurn(async () => {
       assert(epoch <= this.accepted, 'an epoch is accepted before it is entered')

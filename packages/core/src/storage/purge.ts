@@ -1,12 +1,12 @@
-/** Retention: which files are not needed any more. */
+/** Retention: decides which files are not needed any more. */
 import type { Disk } from '../ports.ts'
 import { listIfThere, logsAmong, snapshotsAmong, type StoredFile } from './disk/files.ts'
 import { looksComplete } from './snapshot/snapshot-validity.ts'
 
 export interface Retention {
-  /** So many snapshots are kept, with the logs to go on from the oldest of them. */
+  /** The number of snapshots to keep, with all logs after the oldest of them. */
   readonly retainCount: number
-  /** Fewer are kept when all that takes more than this; one always is. */
+  /** Fewer snapshots are kept if they take more bytes than this, but at least one. */
   readonly retainBytes?: number
 }
 
@@ -15,7 +15,7 @@ export interface PurgeFiles {
   readonly logs: readonly StoredFile[]
 }
 
-/** The names of the files that may go: never what recovery from a retained snapshot needs. */
+/** The files that may be removed: never one that recovery from a retained snapshot needs. */
 export function planPurge(files: PurgeFiles, retention: Retention): string[] {
   const { retainCount, retainBytes = Infinity } = retention
   const complete = files.snapshots.filter((snapshot) => snapshot.isComplete)
@@ -51,18 +51,18 @@ function firstNeededLog(logs: readonly StoredFile[], snapshotZxid: bigint): bigi
 export interface PurgeOptions extends Retention {
   readonly snapshotDir: string
   readonly logDir: string
-  /** What becomes of the files; they are removed unless told. */
+  /** Handles the files; by default they are removed. */
   readonly dispose?: Disposal
 }
 
 export interface Disposal {
-  /** The directory has the name no more when this resolves. */
+  /** Resolves when the name is gone from the directory. */
   take(directory: string, name: string): Promise<void>
-  /** What was taken from this directory is gone durably. */
+  /** Makes the removals from this directory durable. */
   sync(directory: string): Promise<void>
 }
 
-/** Takes away what `planPurge` names, and returns the paths. */
+/** Removes the files that `planPurge` names, and returns their paths. */
 export async function purge(disk: Disk, options: PurgeOptions): Promise<string[]> {
   const { snapshotDir, logDir } = options
   const snapshots = []
@@ -77,7 +77,7 @@ export async function purge(disk: Disk, options: PurgeOptions): Promise<string[]
   const isLog = (name: string): boolean => logNames.has(name)
   const names = planPurge({ snapshots, logs }, options)
   for (const name of names) if (!isLog(name)) await take(snapshotDir, name)
-  // Durably, before their logs go: a snapshot that a crash brings back would be followed by a gap.
+  // Durable before the logs are removed: a snapshot that a crash brings back needs its logs.
   if (removed.length > 0 && names.some(isLog)) await disposal.sync(snapshotDir)
   for (const name of names) if (isLog(name)) await take(logDir, name)
   return removed

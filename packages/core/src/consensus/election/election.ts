@@ -9,36 +9,37 @@ import {
 } from '../../membership/membership.ts'
 import { combine, type QuorumVerifier, type ServerId } from '../../membership/quorum.ts'
 import type { Role } from '../../membership/server-spec.ts'
+import { Desertion } from './desertion.ts'
 import { beats, holds, sameVote, supporters, type Candidate, type Vote } from './vote.ts'
 
 export interface ElectionOptions {
   readonly self: ServerId
   readonly config: ElectionConfig
   readonly timing?: Partial<ElectionTiming>
-  /** Whether newer configurations are taken over from other servers. */
+  /** Whether newer configurations are adopted from other servers. */
   readonly reconfigEnabled?: boolean
-  /** Whether a server is known not to be there; `reachabilityChanged` when that may be different. */
+  /** Whether a server is known to be down. After a change, `reachabilityChanged` is called. */
   readonly isGone?: (server: ServerId) => boolean
 }
 
-/** Who votes. While a change of configuration is under way, both decide. */
+/** The configurations that decide who votes: during a change, both must agree. */
 export interface ElectionConfig {
   readonly committed: Membership
   readonly lastSeen?: Membership | undefined
 }
 
 export interface ElectionTiming {
-  /** After this long a vote is told again, and then after twice as long each time ... */
+  /** The pause before a vote is sent again. It doubles each time, ... */
   readonly notificationMinMs: number
-  /** ... up to this. */
+  /** ... up to this maximum. */
   readonly notificationMaxMs: number
-  /** A quorum that agrees waits so long for a better vote. */
+  /** How long a quorum that agrees waits for a better vote. */
   readonly finalizeWaitMs: number
-  /** The same when every voter that is there agrees, so that no better vote can be under way. */
+  /** The same when all reachable voters agree, so that no better vote can be under way. */
   readonly unanimousWaitMs: number
-  /** One who was elected waits so long for voters that want another, and may yet hear of it. */
+  /** How long an elected server waits for voters that want another leader and may not know of it yet. */
   readonly desertedWaitMs: number
-  /** One who may not lead yet stands for so long, then yields for twice as long, and so on. */
+  /** How long a server that may not lead yet stands; then it yields for twice as long, and so on. */
   readonly standMs: number
 }
 
@@ -51,10 +52,10 @@ const defaultTiming: ElectionTiming = {
   standMs: 1000,
 }
 
-/** Of so many servers without a vote it is remembered what they were told. */
+/** The number of servers without a vote whose last answer is remembered. */
 const toldMax = 1000
 
-/** What an election came to. */
+/** The outcome of an election. */
 export interface Decision extends Candidate {
   readonly round: bigint
   readonly state: Exclude<ServerState, 'looking'>
@@ -65,26 +66,26 @@ export interface Envelope {
   readonly notification: Notification
 }
 
-/** All that an election asks of the world. */
+/** Everything that an election asks of its driver. */
 export interface ElectionReady {
-  /** May leave at once; of several to one server only the last one matters. */
+  /** May be sent at once; of several messages to one server only the last one matters. */
   readonly send: readonly Envelope[]
-  /** The role this server is to take, until it calls `pause` or `start` again. */
+  /** The role that this server takes, until `pause` or `start` is called again. */
   readonly decision: Decision | undefined
-  /** To be adopted, followed by `reconfigure` and, if its members are others, by `start`. */
+  /** A committed configuration to adopt: call `reconfigure` and, if the members differ, `start`. */
   readonly newerConfig: Membership | undefined
-  /** Not committed, but to be seen, followed by `reconfigure` and `start`. */
+  /** A proposed configuration to take into account: call `reconfigure` and `start`. */
   readonly proposedConfig: Membership | undefined
 }
 
 /**
- * Fast leader election: servers tell each other whom they would follow, change their minds for
- * better votes, and are done when a quorum agrees.
+ * Fast leader election: servers send each other their votes, change them for better ones, and are
+ * done when a quorum agrees.
  *
- * The machine lives as long as the server. While the server looks for a leader (`start`) it plays
- * the rounds; afterwards it answers those who still look. Notifications to oneself never leave it.
- * What is decided is only a good guess: two servers may both believe in their victory. That one of
- * them alone leads an epoch is ensured by the quorum of promises that a leader collects afterwards.
+ * The machine lives as long as the server. While the server looks for a leader (`start`) it runs
+ * the rounds; afterwards it answers servers that still look. Messages to itself never leave it.
+ * The decision is only a good guess: two servers may both believe that they won. The quorum of
+ * promises that a leader collects afterwards ensures that only one of them leads an epoch.
  */
 export class Election {
   private readonly self: ServerId
@@ -96,51 +97,46 @@ export class Election {
   private configText!: string
   private lastSeenText: string | undefined
   private quorum!: QuorumVerifier
-  /** Without those whose configuration is not committed. */
+  /** The quorum of the committed configuration alone. */
   private committedQuorum!: QuorumVerifier
 
   private state: ServerState = 'looking'
-  /** False while the state is 'looking' but the vote is not known yet. */
+  /** False while the state is 'looking' but the first vote is not known yet. */
   private running = false
   private nowMs = 0
 
-  /** Counts elections; survives them, but not the process. */
+  /** The number of the election. It survives elections, but not the process. */
   private round = 0n
   private initial: Candidate = nobody
-  /** The first vote of a round where nobody else is to lead. */
+  /** The first vote of a round, unless a successor was named. */
   private own: Candidate = nobody
   private proposal: Candidate = nobody
-  /** Votes of this round. */
+  /** The votes of this round. */
   private readonly votes = new Map<ServerId, Vote>()
-  /** Voters that want one with less than we have, who may not lead yet. */
-  private readonly behind = new Set<ServerId>()
-  /** Which configuration voters have logged of which we have not heard: its version. */
+  /** Voters that want a leader with less than this server has, which may not lead yet. */
+  private readonly laggingVoters = new Set<ServerId>()
+  /** Voters that have logged a configuration unknown here, and its version. */
   private readonly knowing = new Map<ServerId, bigint>()
-  /** What we do about having more than they, until when, and how long after that. */
+  /** How this server deals with having more than them, until when, and the next duration. */
   private stance: 'standing' | 'yielding' | undefined
   private stanceEndsAtMs: number | undefined
   private stanceMs = 0
-  /** What servers say that have a leader, whatever their round. */
-  private readonly settled = new Map<ServerId, Vote>()
-  /** What the last election came to, as others are told. */
+  /** The votes of servers that have a leader, in any round. */
+  private readonly ledVotes = new Map<ServerId, Vote>()
+  /** The outcome of the last election, which others get as an answer. */
   private stored: Candidate & { readonly round: bigint } = { ...nobody, round: 0n }
 
   private broadcastAtMs = 0
   private intervalMs = 0
-  /** A quorum agrees; when nothing better comes until then, that is the decision. */
+  /** A quorum agrees; without a better vote until this time, that is the decision. */
   private finishAtMs: number | undefined
 
-  /** Voters that want another leader, since this server was elected. */
-  private readonly deserters = new Set<ServerId>()
-  /** Servers that have come to be led by this one. */
-  private readonly followers = new Set<ServerId>()
-  /** Since when they are too many. */
-  private desertedAtMs: number | undefined
-  /** What this server told itself. */
+  private readonly desertion: Desertion
+  /** Messages of this server to itself. */
   private readonly loopback: Notification[] = []
-  /** What those without a vote were told last, and when. */
+  /** The last answer to each server without a vote, and its time. */
   private readonly told = new Map<ServerId, { what: string; atMs: number }>()
-  /** The newest of what each server said before the vote was known. */
+  /** The newest message of each server that came before the first vote was known. */
   private readonly early = new Map<ServerId, Notification>()
 
   private send: Envelope[] = []
@@ -158,11 +154,12 @@ export class Election {
     this.self = self
     this.isGone = isGone
     this.timing = { ...defaultTiming, ...timing }
+    this.desertion = new Desertion(this.timing.desertedWaitMs, isGone)
     this.reconfigEnabled = reconfigEnabled
     this.reconfigure(config)
   }
 
-  /** Decides by another configuration from now on. */
+  /** From now on another configuration decides. */
   reconfigure({ committed, lastSeen }: ElectionConfig): void {
     this.committed = committed
     this.lastSeen = lastSeen
@@ -173,12 +170,10 @@ export class Election {
     this.countDeserters()
   }
 
-  /** The server has lost its leader, and does not know yet what its log holds. */
+  /** The server has left its role, and does not know yet what its log holds. */
   pause(): void {
     this.state = 'looking'
-    this.deserters.clear()
-    this.followers.clear()
-    this.desertedAtMs = undefined
+    this.desertion.clear()
     this.running = false
     this.finishAtMs = undefined
     this.stance = this.stanceEndsAtMs = undefined
@@ -186,8 +181,8 @@ export class Election {
   }
 
   /**
-   * Begins an election. `last` is the last zxid in the log, committed or not, and the current epoch
-   * from its file. Who does not want to lead names another that has logged as much.
+   * Starts an election. `last` is the last zxid in the log, committed or not, and the current epoch
+   * from its file. A server that does not want to lead names a successor that has logged as much.
    */
   start(
     last: { readonly zxid: bigint; readonly peerEpoch: bigint },
@@ -199,9 +194,9 @@ export class Election {
     this.running = true
     this.round++
     this.votes.clear()
-    this.behind.clear()
+    this.laggingVoters.clear()
     this.knowing.clear()
-    this.settled.clear()
+    this.ledVotes.clear()
     this.loopback.length = 0
     this.intervalMs = this.timing.notificationMinMs
     this.stanceMs = this.timing.standMs
@@ -215,12 +210,12 @@ export class Election {
     this.hearOneself()
   }
 
-  /** The epoch of the leader is settled: others are told so from now on. */
+  /** The leader's epoch is known: answers to others contain it from now on. */
   established(peerEpoch: bigint): void {
     this.stored = { ...this.stored, peerEpoch }
   }
 
-  /** A change of configuration named the leader; there is no election. */
+  /** A change of configuration has named the leader; there is no election. */
   appoint(candidate: Candidate): Decision {
     this.pause()
     this.stored = { ...candidate, round: -1n }
@@ -229,22 +224,19 @@ export class Election {
     return { ...this.stored, state }
   }
 
-  /** Takes what another server says, in whatever state this one is. */
+  /** Takes a message of another server, in any state. */
   receive(from: ServerId, notification: Notification, nowMs: number): void {
     assert(from !== this.self, 'what a server tells itself does not come from outside')
     this.nowMs = nowMs
     if (this.isNewerConfig(notification) || this.learnsProposed(from, notification)) return
-    // Nobody counts the vote of one without a vote. If such a one answered as well, it and a voter
-    // that looks would answer each other without end.
+    // A server without a vote does not answer: nobody counts its vote, and it and a looking voter
+    // would answer each other without end.
     const isAsked = notification.state === 'looking' && this.quorum.voters.has(this.self)
     if (!this.quorum.voters.has(from) || this.isOutdated(notification)) {
       this.answerNonVoter(from)
     } else if (this.state !== 'looking') {
-      if (notification.leader === this.self) this.deserters.delete(from)
-      else {
-        this.deserters.add(from)
-        this.followers.delete(from)
-      }
+      if (notification.leader === this.self) this.desertion.returned(from)
+      else this.desertion.deserted(from)
       this.countDeserters()
       if (isAsked) this.tell(from, this.stored, this.stored.round)
     } else if (!this.running) {
@@ -256,45 +248,33 @@ export class Election {
     }
   }
 
-  /**
-   * Elected, but for a while now too many want another leader for a quorum ever to come. Not at
-   * once: who still looks is told of us by our answer, and may be about to come. Whoever leads
-   * already need not care: servers that come back vote for themselves before they hear of it.
-   */
+  /** This server was elected, and too many voters want another leader. See `Desertion`. */
   get isDeserted(): boolean {
-    const { desertedAtMs, nowMs } = this
-    return desertedAtMs !== undefined && nowMs - desertedAtMs >= this.timing.desertedWaitMs
+    return this.desertion.isLasting(this.nowMs)
   }
 
-  /** A server has come to be led by us, whatever it said before. */
+  /** A server follows this one now, no matter how it voted before. */
   joined(server: ServerId): void {
-    this.deserters.delete(server)
-    this.followers.add(server)
+    this.desertion.joined(server)
     this.countDeserters()
   }
 
   private countDeserters(): void {
-    const { state, quorum, followers, deserters, isGone } = this
-    if (state !== 'leading') return
-    const faithful = [...quorum.voters].filter(
-      (server) => followers.has(server) || !(deserters.has(server) || isGone(server)),
-    )
-    if (quorum.isQuorum(new Set(faithful))) this.desertedAtMs = undefined
-    else this.desertedAtMs ??= this.nowMs
+    if (this.state === 'leading') this.desertion.count(this.quorum, this.nowMs)
   }
 
-  /** A server may be gone that was there, or the other way round. */
+  /** A server may have gone down, or come back. */
   reachabilityChanged(nowMs: number): void {
     this.nowMs = nowMs
     this.countDeserters()
-    // Silence that lasts already is not begun anew.
+    // The wait for silence is not restarted.
     if (this.finishAtMs !== undefined && this.isUnanimous()) this.count()
   }
 
   /**
-   * Whether one who looks has not heard of our vote, or would have taken it over. In the same round
-   * that happens when we told it before it began to look. (Apache leaves it to the next broadcast,
-   * which may be 200 ms later.) Whoever is told takes our vote over: that is the end of it.
+   * Whether a looking server does not know our vote, which it would adopt. In the same round this
+   * happens when we sent the vote before it began to look. (Apache waits for the next broadcast, up
+   * to 200 ms later.) The server then adopts our vote, so the exchange ends.
    */
   private knowsBetter(notification: Notification): boolean {
     if (this.proposal.leader === noVote) return false
@@ -302,7 +282,7 @@ export class Election {
     return beats(this.proposal, notification, this.quorum)
   }
 
-  /** Time passes; see `wakeAtMs`. */
+  /** Time passed; see `wakeAtMs`. */
   tick(nowMs: number): void {
     this.nowMs = nowMs
     const at = this.wakeAtMs
@@ -321,7 +301,7 @@ export class Election {
     this.hearOneself()
   }
 
-  /** When `tick` is due next; undefined when nothing is waited for. */
+  /** When `tick` is due next; undefined if nothing is due. */
   get wakeAtMs(): number | undefined {
     if (!this.running) return undefined
     return this.finishAtMs ?? Math.min(this.broadcastAtMs, this.stanceEndsAtMs ?? Infinity)
@@ -371,11 +351,11 @@ export class Election {
   }
 
   /**
-   * Whether a configuration is proposed in which this server has a vote, and that it has not heard
-   * of: it was away, and its log lacks it. Without it there may be no quorum, and those who know
-   * would wait for it for ever. Who has a vote anyway does not care for hearsay: a change that came
-   * to nothing must not bind those who never logged it. But where a quorum has logged it, nobody is
-   * elected without one of them, and whom they want to lead may be a member of that one alone.
+   * Whether a configuration is proposed that gives this server a vote, and that it did not know: it
+   * was away, and its log lacks the change. Without this server there may be no quorum, and the
+   * others would wait forever. A server that has a vote anyway ignores such reports: an abandoned
+   * change must not bind servers that never logged it. But if a quorum has logged it, nobody is
+   * elected without one of them, and their candidate may be a member of that configuration alone.
    */
   private learnsProposed(from: ServerId, { proposed }: Notification): boolean {
     if (!this.reconfigEnabled || this.state !== 'looking' || proposed === undefined) return false
@@ -398,8 +378,8 @@ export class Election {
   }
 
   /**
-   * Whether a voter asks that does not know yet who the members are, and asks one that is none any
-   * more: it may know nobody else.
+   * Whether a voter with an outdated configuration asks this server, which is not a member any more:
+   * the voter may know nobody else.
    */
   private isOutdated({ state, config }: Notification): boolean {
     if (!this.reconfigEnabled || state !== 'looking' || this.quorum.voters.has(this.self)) {
@@ -411,16 +391,16 @@ export class Election {
   }
 
   /**
-   * Those without a vote are told at once what there is to know. Apache tells them the outcome of
-   * its last election even while it looks for a new leader; the present vote serves them better.
+   * Answers a server without a vote at once. Apache sends the outcome of its last election even while
+   * it looks for a new leader; the present vote is more useful.
    */
   private answerNonVoter(to: ServerId): void {
     if (this.state === 'looking' && !this.running) return
     const candidate = this.state === 'looking' ? this.proposal : this.stored
     const { leader, zxid, peerEpoch } = candidate
     const what = `${this.state} ${leader} ${zxid} ${peerEpoch} ${this.round}`
-    // An Apache observer whose round is ahead of ours answers our answer: each would be the reason
-    // for the next, as fast as the network allows. Nothing new is said no more often than it asks.
+    // An Apache observer whose round is ahead of ours answers our answer, and so on, as fast as the
+    // network allows. So an unchanged answer is sent no more often than observers ask.
     const last = this.told.get(to)
     const pauseMs = this.timing.notificationMinMs / 2
     if (last?.what === what && this.nowMs - last.atMs < pauseMs) return
@@ -437,7 +417,7 @@ export class Election {
     else this.send.push({ to, notification })
   }
 
-  /** Whether it has a vote in what is proposed. */
+  /** Whether a server has a vote in the proposed configuration. */
   private isConcern(server: ServerId): boolean {
     return this.lastSeen !== undefined && hasRole(server, 'participant', this.lastSeen)
   }
@@ -455,10 +435,10 @@ export class Election {
     }
   }
 
-  /** One turn of the election. */
+  /** Processes one vote. */
   private hear(from: ServerId, notification: Notification): void {
-    // While a quorum that agrees waits for silence, only a better vote can change anything, or that
-    // the one they agree on does not want to.
+    // While a quorum that agrees waits for silence, only a better vote can change anything, or the
+    // refusal of the candidate.
     const { proposal } = this
     const matters =
       this.isDenied(proposal, from, notification) || beats(notification, proposal, this.quorum)
@@ -474,15 +454,15 @@ export class Election {
     const { voters } = this.quorum
     if (!voters.has(from) || !voters.has(notification.leader)) return
     if (notification.state === 'looking') this.considerVote(from, notification)
-    else if (notification.state !== 'observing') this.considerSettled(from, notification)
+    else if (notification.state !== 'observing') this.considerLed(from, notification)
   }
 
   private considerVote(from: ServerId, notification: Notification): void {
     // A database that is unexpectedly empty has no say.
     if (this.initial.zxid === -1n || notification.zxid === -1n) return
-    // It is not insisted on: it would deny as often as it is named.
+    // A candidate that refuses is dropped: it would refuse each time.
     if (this.isDenied(this.initial, from, notification)) this.initial = this.own
-    // Who can name nobody is heard by nobody: the others do not come to its round, but it to theirs.
+    // The others ignore a vote for nobody, so this server comes to their round.
     const isFree = this.proposal.leader === noVote && beats(notification, this.initial, this.quorum)
     if (!isFree && this.mustStand(from, notification)) this.stand()
     if (notification.leader === this.self && this.initial.leader === noVote) {
@@ -496,14 +476,14 @@ export class Election {
     if (notification.round < this.round && !isFree) return
     if (notification.round !== this.round) {
       this.enter(notification.round)
-      this.settleFor(beats(notification, this.initial, this.quorum) ? notification : this.initial)
+      this.voteFor(beats(notification, this.initial, this.quorum) ? notification : this.initial)
     } else if (beats(notification, this.proposal, this.quorum)) {
-      this.settleFor(notification)
+      this.voteFor(notification)
     }
     this.votes.set(from, voteOf(notification))
   }
 
-  /** A new round: what comes of it is asked for soon again, not after the pauses of the last one. */
+  /** Enters a round; messages are repeated after short pauses again. */
   private enter(round: bigint): void {
     this.round = round
     this.votes.clear()
@@ -512,21 +492,21 @@ export class Election {
   }
 
   /**
-   * A configuration that is proposed may have been committed, and then what came next is in the logs
-   * of its voters only. One of those has to lead where no quorum of the others has as much. It does
-   * not stand before: who has not heard of that configuration would not elect it.
+   * A proposed configuration may have been committed, and then later transactions are in the logs of
+   * its voters only. One of those must lead if no quorum of the others has as much. It does not stand
+   * before: servers that do not know the configuration would not elect it.
    */
   private mustStand(from: ServerId, notification: Notification): boolean {
     if (this.proposal.leader !== noVote || !this.isToVote()) return false
     if (beats(notification, this.initial, this.quorum)) return false
-    this.behind.add(from)
-    return this.committedQuorum.isQuorum(this.behind)
+    this.laggingVoters.add(from)
+    return this.committedQuorum.isQuorum(this.laggingVoters)
   }
 
   private stand(): void {
     this.take('standing')
     this.initial = { ...this.own, leader: this.self }
-    this.settleFor(this.initial)
+    this.voteFor(this.initial)
   }
 
   private take(stance: 'standing' | 'yielding'): void {
@@ -536,15 +516,15 @@ export class Election {
   }
 
   /**
-   * Somebody who is needed may lack the configuration that we are a member of, and then does not
-   * elect us. So we yield for a while, and vote for one that has less. It finds out whether what it
-   * lacks can have been committed when it agrees on an epoch with others, and leads only if not.
+   * A voter that is needed may lack the configuration that this server is a member of, and does not
+   * elect it. So this server yields for a while, and votes for one that has less. When that one agrees
+   * on an epoch with others it finds out whether what it lacks can be committed, and leads only if not.
    */
   private changeStance(): void {
-    this.behind.clear()
+    this.laggingVoters.clear()
     if (this.stance === 'standing') {
       this.take('yielding')
-      this.initial = nothing
+      this.initial = anybody
     } else {
       this.stance = this.stanceEndsAtMs = undefined
       this.initial = this.own
@@ -553,10 +533,10 @@ export class Election {
   }
 
   /**
-   * Named by those who heard us while we believed to have a vote, and we have none: some who are
-   * needed do not know us as a member, and would not follow. A vote that beats nobody's, in a new
-   * round, lets each begin with its own again. Who is behind has not heard of it yet, and is told
-   * alone: if each old word made a new round for all, they would have more to say each time.
+   * Others name this server because of an earlier vote, but it has no vote: some that are needed do
+   * not know it as a member, and would not follow. The weakest vote, in a new round, makes every
+   * server restart from its own. A server in an older round is told alone: a new round for every old
+   * message would cause more messages each time.
    */
   private withdraw(from: ServerId, round: bigint): void {
     const { voters } = this.committedQuorum
@@ -572,8 +552,8 @@ export class Election {
   }
 
   /**
-   * Named for more than we have: by one that handed over to us before our disk was lost, say. In a
-   * new round the others hear from ourselves what we have.
+   * Others name this server with a longer history than it has; for example, one handed over to it
+   * before its disk was lost. In a new round they learn its real history from itself.
    */
   private correct(from: ServerId, round: bigint): void {
     if (round < this.round) {
@@ -581,23 +561,23 @@ export class Election {
       return
     }
     this.enter(round + 1n)
-    this.settleFor(this.own)
+    this.voteFor(this.own)
   }
 
-  /** Whether the one that is to lead says itself that it will not, or that it has less. */
+  /** Whether the candidate itself says that it does not want to lead, or that it has less. */
   private isDenied(candidate: Candidate, from: ServerId, notification: Notification): boolean {
     if (from !== candidate.leader || from === this.self) return false
     if (notification.state !== 'looking') return false
     return notification.leader !== from || !holds(notification, candidate)
   }
 
-  private settleFor({ leader, zxid, peerEpoch }: Candidate): void {
+  private voteFor({ leader, zxid, peerEpoch }: Candidate): void {
     this.proposal = { leader, zxid, peerEpoch }
     this.broadcast()
   }
 
-  /** Joins those who have a leader, if they are a quorum and the leader itself says so. */
-  private considerSettled(from: ServerId, notification: Notification): void {
+  /** Joins servers that have a leader, if they are a quorum and the leader itself confirms it. */
+  private considerLed(from: ServerId, notification: Notification): void {
     const vote = { ...voteOf(notification), version: notification.version }
     const { round } = notification
     if (round === this.round) {
@@ -607,18 +587,18 @@ export class Election {
         return
       }
     }
-    this.settled.set(from, vote)
-    if (this.isLed(this.settled, vote)) {
+    this.ledVotes.set(from, vote)
+    if (this.isLed(this.ledVotes, vote)) {
       this.round = round
       this.finish(vote)
     }
   }
 
   /**
-   * Without a word from the leader itself, servers would elect a dead one again and again.
+   * Without a message from the leader itself, servers would elect a dead one again and again.
    *
-   * To follow one that leads is safe whoever says so. A configuration that was proposed and came to
-   * nothing must not keep the only server that remembers it from those who never heard of it.
+   * Following an established leader is always safe, so the committed quorum is enough: an abandoned
+   * configuration must not isolate the only server that remembers it.
    */
   private isLed(votes: ReadonlyMap<ServerId, Vote>, vote: Vote): boolean {
     if (!this.committedQuorum.isQuorum(supporters(votes, vote))) return false
@@ -626,7 +606,7 @@ export class Election {
     return votes.get(vote.leader)?.state === 'leading'
   }
 
-  /** Looks whether enough servers agree; every notification prolongs the wait for silence. */
+  /** Checks whether enough servers agree; every message extends the wait for silence. */
   private count(): void {
     const vote = this.ownVote()
     const agreeing = supporters(this.votes, vote)
@@ -641,12 +621,12 @@ export class Election {
   }
 
   /**
-   * Whether all who are there agree, and suffice without those who are not.
+   * Whether all reachable servers agree, and are a quorum.
    *
-   * To wait longer would only be for servers that are gone, and waiting is not what makes an
-   * election safe: whoever wins here has the votes of a quorum, so nothing committed is missing in
-   * its log, and leads only after a quorum has promised it an epoch. A server that comes back a
-   * moment later with a better vote finds a leader, and follows it.
+   * Waiting longer would only help servers that are down, and waiting is not what makes an election
+   * safe: the winner has the votes of a quorum, so its log lacks nothing committed, and it leads only
+   * after a quorum has promised it an epoch. A server that comes back a moment later with a better
+   * vote finds a leader, and follows it.
    */
   private isUnanimous(): boolean {
     const agreeing = supporters(this.votes, this.ownVote())
@@ -677,11 +657,11 @@ function hasRole(server: ServerId, role: Role, { servers }: Membership): boolean
   return servers.get(server)?.role === role
 }
 
-/** The vote of those who have none. */
+/** The vote of a server without a vote. */
 const nobody: Candidate = { leader: noVote, zxid: noVote, peerEpoch: noVote }
 
-/** Of one that has a vote, and would take anybody's. */
-const nothing: Candidate = { leader: noVote, zxid: 0n, peerEpoch: 0n }
+/** The first vote of a voter that accepts any other vote. */
+const anybody: Candidate = { leader: noVote, zxid: 0n, peerEpoch: 0n }
 
 /** As version 0, because within one round Apache compares the leaders alone. */
 function voteOf({ leader, zxid, peerEpoch, round, state }: Notification): Vote {

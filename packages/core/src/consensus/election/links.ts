@@ -12,41 +12,41 @@ import {
 import { assert } from '../../base/assert.ts'
 import type { ServerId } from '../../membership/quorum.ts'
 
-/** Names a connection; given by whoever opens it, never used twice. */
+/** Identifies a connection. The host assigns it, and never reuses it. */
 export type ConnectionId = number
 
 export interface LinksOptions {
   readonly self: ServerId
-  /** Where this server can be dialled, as `host:port`; more than one only with multi-address. */
+  /** The addresses of this server, as `host:port`; more than one only with multi-address. */
   readonly addresses: readonly string[]
   /** Called when a connection is closed because too many have not introduced themselves. */
   readonly onCrowded?: () => void
 }
 
-/** What the links ask of the world, in this order. */
+/** The requests of the links to the host, in this order. */
 export type LinkAction =
-  /** Connect to a server; `announced` is where it said to be, if it is not at its known place. */
+  /** Connect to a server; `announced` is the address it has announced, if it is not the known one. */
   | { readonly type: 'dial'; readonly server: ServerId; readonly announced: readonly string[] }
   | { readonly type: 'send'; readonly connection: ConnectionId; readonly bytes: Uint8Array }
   /** After what was sent on it. There is no `closed` for it. */
   | { readonly type: 'close'; readonly connection: ConnectionId }
   | { readonly type: 'message'; readonly from: ServerId; readonly payload: Uint8Array }
 
-/** A connection that is open: one that has not said who it is, or the link to a server. */
+/** An open connection, which is the link to a server once it has introduced itself. */
 interface Connection {
   readonly id: ConnectionId
   /** Undefined until an accepted connection has introduced itself. */
   server: ServerId | undefined
-  /** What has arrived of the introduction. */
+  /** The part of the introduction that has arrived. */
   introduction: Uint8Array
   readonly cutter: FrameCutter
 }
 
-/** What there is to know about another server. */
+/** The state of the link to another server. */
 interface Neighbour {
   connection: Connection | undefined
   isDialling: boolean
-  /** Bytes are on their way; the next message waits until they have left. */
+  /** A message is being sent; the next one waits. */
   isSending: boolean
   /** One message at most: a newer one replaces it. */
   queued: Uint8Array | undefined
@@ -55,9 +55,9 @@ interface Neighbour {
   isGone: boolean
 }
 
-/** More connections than this that do not say who they are, and the oldest is closed. */
+/** Maximum number of connections without an introduction; above it the oldest is closed. */
 const strangersMax = 100
-/** Of more servers than this, one that there is no connection to is forgotten. */
+/** Maximum number of known servers; above it one without a connection is forgotten. */
 const neighboursMax = 1000
 
 /**
@@ -85,12 +85,12 @@ export class Links {
     this.introduction = encodeInitialMessage({ serverId: self, addresses })
   }
 
-  /** This server can be dialled elsewhere from now on. */
+  /** This server has other addresses from now on. */
   moved(addresses: readonly string[]): void {
     this.introduction = encodeInitialMessage({ serverId: this.self, addresses })
   }
 
-  /** A message is to reach a server: now, or when there is a connection. */
+  /** Sends a message to a server, now or when there is a connection. */
   send(to: ServerId, payload: Uint8Array): void {
     assert(to !== this.self, 'a server does not send to itself')
     const neighbour = this.neighbour(to)
@@ -99,25 +99,25 @@ export class Links {
     else this.sendQueued(neighbour)
   }
 
-  /** What was asked for with `dial` is open. */
+  /** The connection requested by `dial` is open. */
   dialled(server: ServerId, id: ConnectionId): void {
     const connection = this.open(id, server)
     // That it is taken does not say that anybody is there: a kernel takes it for a dying process.
     this.neighbour(server).isDialling = false
     this.actions.push({ type: 'send', connection: id, bytes: this.introduction })
-    // The larger one keeps the connection; the smaller one has said where it can be dialled.
+    // The server with the larger id keeps the connection; the other one has announced its address.
     if (server > this.self) this.close(connection)
     else this.keep(connection, server)
   }
 
-  /** What was asked for with `dial` cannot be had; the next message tries again. */
+  /** The `dial` has failed; the next message tries again. */
   dialFailed(server: ServerId): void {
     const neighbour = this.neighbour(server)
     neighbour.isDialling = false
     neighbour.isGone = neighbour.connection === undefined
   }
 
-  /** Somebody has connected. */
+  /** A connection was accepted. */
   accepted(id: ConnectionId): void {
     const connection = this.open(id, undefined)
     this.strangers.add(connection)
@@ -140,7 +140,7 @@ export class Links {
     }
   }
 
-  /** What was to be sent on a connection has left: there is room for the next message. */
+  /** The message on a connection was sent: there is room for the next one. */
   sent(id: ConnectionId): void {
     const server = this.connections.get(id)?.server
     if (server === undefined) return
@@ -173,7 +173,7 @@ export class Links {
     return actions
   }
 
-  /** Those a connection is open to. */
+  /** The servers with an open connection. */
   get connected(): ServerId[] {
     return [...this.neighbours]
       .filter(([, { connection }]) => connection !== undefined)
@@ -197,7 +197,7 @@ export class Links {
     return neighbour
   }
 
-  /** Anybody can say to be any server. */
+  /** Any connection can claim to be any server. */
   private forgetStranger(): void {
     for (const [server, { connection, isDialling }] of this.neighbours) {
       if (connection !== undefined || isDialling) continue
@@ -239,19 +239,19 @@ export class Links {
     if (server !== undefined) this.cut(connection, server, all.subarray(read.length))
   }
 
-  /** Who keeps an accepted connection. */
+  /** Decides whether an accepted connection is kept. */
   private decide(connection: Connection, { serverId, addresses }: InitialMessage): void {
     if (serverId === anonymousServerId) {
       this.keep(connection, --this.anonymous)
       return
     }
-    // A connection from the larger one always replaces the old one, which may be half dead.
+    // A connection from the server with the larger id always replaces the old one, which may be broken.
     if (serverId > this.self) {
       this.keep(connection, serverId)
       return
     }
     this.close(connection)
-    // A server with the id of this one is misconfigured; nothing good can come of it.
+    // A server with the id of this one is misconfigured.
     if (serverId === this.self) return
     const old = this.neighbour(serverId).connection
     if (old !== undefined) this.close(old)

@@ -1,4 +1,4 @@
-/** A proposal that was sent, and when. */
+/** A proposal, and when it was sent. */
 interface Sent {
   readonly zxid: bigint
   readonly atMs: number
@@ -27,7 +27,7 @@ export class AckWatch {
     this.newest = undefined
   }
 
-  /** 0 where nothing is owed. */
+  /** 0 if nothing is owed. */
   owedForMs(nowMs: number): number {
     return this.oldest === undefined ? 0 : nowMs - this.oldest.atMs
   }

@@ -23,7 +23,7 @@ export class Admission {
     learner.deadlineMs = this.core.nowMs + this.core.limitMs
   }
 
-  /** FOLLOWERINFO or OBSERVERINFO came. What the server has promised is the result. */
+  /** FOLLOWERINFO or OBSERVERINFO came. Returns the epoch that the server has promised. */
   introduce(learner: LearnerProgress, packet: QuorumPacket): bigint {
     const { core } = this
     const { configs, self } = core.parts
@@ -43,7 +43,7 @@ export class Admission {
     return promised
   }
 
-  /** No server gets so far by itself. An attacker would say so, to use up all epochs. */
+  /** No server reaches such an epoch by itself. An attacker may claim it, to use up all epochs. */
   private refuseAbsurd({ sid, link }: LearnerProgress, promised: bigint): void {
     const { epochs, configs, trace } = this.core.parts
     const isPossible = promised >= 0n && promised - epochs.accepted <= epochJumpMax
@@ -53,7 +53,7 @@ export class Admission {
     throw new MalformedError(`server ${sid} says that it has promised epoch ${promised}`)
   }
 
-  /** The epoch is certain, and promised here. */
+  /** The epoch is final, and this server has promised it. */
   ask(learner: LearnerProgress): void {
     const { core } = this
     core.learners.send(learner, epochQuestion(core.epoch))
@@ -75,7 +75,7 @@ export class Admission {
     this.core.learners.queue(learner)
   }
 
-  /** A server that says nothing is not waited for. */
+  /** Drops servers that stay silent. */
   refuseSilent(): void {
     const { core } = this
     for (const learner of core.learners.joining) {

@@ -8,7 +8,7 @@ import type { LearnerProgress } from './learner-progress.ts'
 import { packetOf } from './packets.ts'
 import type { Reconfiguration } from './reconfiguration.ts'
 
-/** What a learner is sent once a transaction is committed. */
+/** The packet that tells a learner of a committed transaction. */
 interface AfterCommit {
   readonly zxid: bigint
   readonly to: LearnerProgress
@@ -32,7 +32,7 @@ export class Broadcast {
     this.reconfiguration = reconfiguration
   }
 
-  /** Also when the leadership is over: what is in the log counts in the next election. */
+  /** Also after the leadership: what is in the log counts in the next election. */
   proposed(proposal: Proposal): void {
     const { core } = this
     core.outstanding.push(proposal)
@@ -52,11 +52,11 @@ export class Broadcast {
     if (zxid > (this.core.acknowledged.get(sid) ?? 0n)) this.core.acknowledged.set(sid, zxid)
   }
 
-  /** Commits, in order, what a quorum has logged. */
+  /** Commits, in order, the transactions that a quorum has logged. */
   advanceCommit(): void {
     const { core, certainty } = this
     const { configs } = core.parts
-    // Whether others lead by now is not known: nobody is told anything before it is.
+    // Another server may lead now: nothing is committed before this server has a confirmation.
     if (certainty.isInDoubt) return
     const { verifier } = configs
     const upTo = this.quorumZxid()
@@ -68,7 +68,7 @@ export class Broadcast {
     }
     if (core.isOver) return
     certainty.answerSyncs()
-    // Others decide from now on, and for them it may be enough already.
+    // Other voters decide from now on, and they may have agreed already.
     if (verifier !== configs.verifier) this.advanceCommit()
   }
 
@@ -100,7 +100,7 @@ export class Broadcast {
 
   private sendCommits(proposal: Proposal): void {
     const { from } = proposal
-    // First to the one that asked: a client waits there.
+    // First to the learner that asked, because a client waits there.
     if (from !== undefined) this.sendCommit(from, proposal)
     for (const learner of this.core.learners.led) {
       if (learner !== from) this.sendCommit(learner, proposal)
@@ -117,7 +117,7 @@ export class Broadcast {
     }
   }
 
-  /** Sends a packet once everything that is proposed by now is committed. */
+  /** Sends a packet once everything proposed so far is committed. */
   tellAfterCommit(to: LearnerProgress, packet: QuorumPacket): void {
     const { last } = this.core.outstanding
     if (last === undefined) this.core.learners.send(to, packet)

@@ -5,15 +5,15 @@ import type { LeaderCore } from './leader-core.ts'
 import type { LearnerProgress } from './learner-progress.ts'
 import { packetOf } from './packets.ts'
 
-/** Of the time that followers wait for their leader: no two clocks go alike. */
+/** The part of the followers' time limit that is relied on, because clocks differ in speed. */
 const leasePart = 0.9
 
-/** A sync, which is answered when this server is known to have led after it came. */
+/** A sync. It is answered when a round of pings that began after it is confirmed. */
 interface PendingSync {
-  /** What was proposed before it is committed first, and nothing that was proposed later. */
+  /** Transactions proposed before it are committed first, and no later ones. */
   readonly after: bigint
   readonly round: number
-  /** The learner that asks, or the ticket of a client of this server's own. */
+  /** The learner that asks, or the ticket of a client of this server. */
   readonly asker: LearnerProgress | WriteTicket
 }
 
@@ -28,9 +28,9 @@ export class Certainty {
   private readonly core: LeaderCore
   private readonly confirmation: Confirmation
   private readonly syncs = new Fifo<PendingSync>()
-  /** The round that must be confirmed before anybody is answered again. */
+  /** The round that must be confirmed before clients are answered again. */
   private doubtedRound: number | undefined
-  /** When the first follower took our history; long ago, where this server has stood still. */
+  /** When the first follower took this server's history; much earlier if this server stood still. */
   private followedSinceMs: number | undefined
 
   constructor(core: LeaderCore) {
@@ -53,7 +53,7 @@ export class Certainty {
 
   // --- rounds of pings -------------------------------------------------------------------------
 
-  /** A follower has taken our history, and so did not follow another before. */
+  /** A follower has taken this server's history, so it did not follow another leader before. */
   followed(): void {
     this.followedSinceMs ??= this.core.nowMs
   }
@@ -73,12 +73,12 @@ export class Certainty {
     this.confirmation.joined(learner, this.core.lastProposedZxid)
   }
 
-  /** A learner has answered a ping; whether a quorum has answered to the end of a round. */
+  /** A learner has answered a ping. True if a quorum has answered a round. */
   answered(learner: LearnerProgress): boolean {
     return this.confirmation.answered(learner)
   }
 
-  /** Others decide from now on, and for them the answers may be enough already. */
+  /** Other voters decide from now on, and their answers may be enough already. */
   recount(): void {
     if (this.confirmation.count()) this.beginWanted()
   }
@@ -87,7 +87,7 @@ export class Certainty {
     this.confirmation.beginWanted(this.core.nowMs, this.core.lastProposedZxid)
   }
 
-  /** A quorum has followed us to the end of a round. */
+  /** A quorum has answered a round. */
   confirmed(): void {
     this.beginWanted()
     if (this.doubtedRound === undefined) return
@@ -105,7 +105,7 @@ export class Certainty {
     const { tickMs, syncLimit } = core.options
     const stoodStill = core.nowMs - beforeMs > tickMs
     if (!core.isEstablished) {
-      // Acknowledgements that come from now on may have been sent before.
+      // ACKs that arrive from now on may have been sent before.
       if (stoodStill) this.followedSinceMs = -Infinity
       return false
     }
@@ -119,10 +119,10 @@ export class Certainty {
 
   // --- syncs -----------------------------------------------------------------------------------
 
-  /** Answers behind what is proposed by now; unless told otherwise, not before we know that we lead. */
+  /** Answers after everything proposed so far; by default only after a confirmation. */
   sync(asker: LearnerProgress | WriteTicket): void {
     const { core } = this
-    // As with a write: whoever asks a leader that is about to go asks the next one.
+    // As with a write: a leader that is about to step down does not answer.
     if (core.isFinishing) return
     const after = core.outstanding.last?.zxid ?? core.committedZxid
     const isConfirmed = core.options.confirmSyncs !== false

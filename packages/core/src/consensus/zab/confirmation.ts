@@ -16,12 +16,12 @@ interface Round {
  * order of the pings.
  */
 export class Confirmation {
-  /** When the newest round began that a quorum has answered. */
+  /** When the newest round that a quorum has answered began. */
   confirmedMs = 0
   private readonly self: ServerId
   private readonly learners: Learners
   private readonly verifier: () => QuorumVerifier
-  /** Those that a quorum has not answered yet, oldest first. */
+  /** The rounds that a quorum has not answered yet, oldest first. */
   private readonly open = new Fifo<Round>()
   private newest = 0
   private confirmed = 0
@@ -56,7 +56,7 @@ export class Confirmation {
     return this.newest + 1
   }
 
-  /** Begins the round that somebody waits for, once none is open. */
+  /** Begins the wanted round, once none is open. */
   beginWanted(nowMs: number, zxid: bigint): void {
     if (this.isWanted && this.open.length === 0) this.begin(nowMs, zxid)
   }
@@ -76,7 +76,7 @@ export class Confirmation {
     return learner.answeredRound > this.confirmed && this.count()
   }
 
-  /** Looks whether a quorum has answered: also where others decide from now on. */
+  /** Checks whether a quorum has answered; also called when other voters decide. */
   count(): boolean {
     const before = this.confirmed
     for (let round = this.open.first; round !== undefined; round = this.open.first) {

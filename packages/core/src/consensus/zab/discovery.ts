@@ -16,20 +16,20 @@ export interface DiscoveryParts {
  * nothing of that was ever committed.
  */
 export class Discovery {
-  /** As it would be with those who have joined so far, until it is chosen. */
+  /** The epoch that the servers joined so far would choose; final once a quorum has joined. */
   epoch = 0n
-  /** A quorum has joined: the epoch does not change any more. */
+  /** A quorum has joined, so the epoch is final. */
   isChosen = false
   /** A quorum has promised it. */
   isPromised = false
   private readonly parts: DiscoveryParts
   private readonly start: LeaderStart
   private readonly joined = new Set<ServerId>()
-  /** Who has promised it and has no more than the leader. */
+  /** Servers that have promised the epoch and have no more than the leader. */
   private readonly acks = new Set<ServerId>()
-  /** Who has promised it and has more, but could not be elected for that. */
+  /** Servers that have promised it and have more, but must not lead. */
   private readonly ahead = new Set<ServerId>()
-  /** In whose log the proposed configuration is missing. */
+  /** Servers whose log lacks the proposed configuration. */
   private readonly unaware = new Set<ServerId>()
 
   constructor(parts: DiscoveryParts, start: LeaderStart) {
@@ -52,7 +52,7 @@ export class Discovery {
     this.isChosen = this.isAgreed(this.joined)
   }
 
-  /** A server has promised the epoch, and says how far its history goes. */
+  /** A server has promised the epoch, and told the end of its history. */
   acknowledge(sid: ServerId, currentEpoch: bigint, lastZxid: bigint): void {
     if (this.isPromised) return
     const isAhead =
@@ -67,7 +67,7 @@ export class Discovery {
     this.isPromised = this.isAgreed(this.countable)
   }
 
-  /** A server that has a vote only in what is proposed may not lead, however long its history is. */
+  /** A server with a vote only in the proposed configuration must not lead, whatever its history. */
   private mayLead(sid: ServerId): boolean {
     const { committed, seen } = this.parts.configs
     return seen === undefined || verifierOf(committed).voters.has(sid)

@@ -1,4 +1,4 @@
-/** What learners and those who bring them up say to each other first. */
+/** The first packets between a learner and its leader or observer master. */
 import {
   MalformedError,
   quorumProtocolVersion,
@@ -15,7 +15,7 @@ import { epochStart } from '../../storage/zxid.ts'
 import type { ZabOptions } from './options.ts'
 import { packetOf } from './packets.ts'
 
-/** Who a learner says it is, in FOLLOWERINFO or OBSERVERINFO. */
+/** The introduction of a learner, in FOLLOWERINFO or OBSERVERINFO. */
 export function readIntroduction(
   { data }: QuorumPacket,
   self: ServerId,

@@ -2,21 +2,21 @@ import type { ServerId } from '../../membership/quorum.ts'
 import { counterOf } from '../../storage/zxid.ts'
 import type { LeaderCore } from './leader-core.ts'
 
-/** The last counter that may be proposed; the next epoch begins behind it. */
+/** The last counter that may be proposed; the next epoch begins after it. */
 const counterMaxDefault = 0xfffffffen
-/** In the last part of an epoch, one in so many, the next one is begun at the first good moment. */
+/** In the last part of an epoch, which is one of this many, the next one begins at a good moment. */
 const epochReserveDivisor = 64n
 const counterUsedUp = 'the counter of this epoch is used up'
 
 /** How long a leader that makes way waits for its proposals to be committed. */
 export const finishMsMax = 500
 
-/** Why, and behind which promise, the next epoch begins. */
+/** Why the next epoch begins, and which promise it must exceed. */
 interface NextEpoch {
   readonly reason: string
-  /** An epoch that a member has promised already: the next one comes behind it. */
+  /** An epoch that a member has promised already; the next one must be later. */
   readonly promised: bigint
-  /** By then it begins, whatever is not committed. */
+  /** It begins at this time at the latest, even if something is not committed. */
   readonly deadlineMs: number
   /** The promise is being stored. */
   isPromising: boolean
@@ -36,7 +36,7 @@ export class HandOver {
     this.counterMax = core.options.counterMax ?? counterMaxDefault
   }
 
-  /** Whether the epoch has room for this transaction, and does not end. */
+  /** Whether the epoch has room for this transaction, and is not ending. */
   mayPropose(zxid: bigint): boolean {
     return !this.core.isFinishing && counterOf(zxid) <= this.counterMax
   }
@@ -63,7 +63,7 @@ export class HandOver {
     const { core } = this
     if (!core.isEstablished || promised <= core.epoch) return
     if (core.isFinishing || !core.parts.configs.committed.servers.has(sid)) return
-    // One that is led already is another server with the same number.
+    // If it is connected already, this is another server with the same number.
     for (const learner of core.learners.led)
       if (learner.sid === sid && learner.hasReached('following')) return
     this.begin(`server ${sid} has promised epoch ${promised} already`, promised)
@@ -84,7 +84,7 @@ export class HandOver {
     this.proceed()
   }
 
-  /** Ends the epoch once everything is committed, or could not be in time. */
+  /** Ends the epoch once everything is committed, or the time for that is over. */
   proceed(): void {
     const { core, next } = this
     if (next === undefined || core.isOver) return
@@ -97,21 +97,21 @@ export class HandOver {
     }
   }
 
-  /** A voter that could lead instead, and has logged so much. */
+  /** A voter that could lead instead, and has logged up to this zxid. */
   successor(zxid: bigint): ServerId | undefined {
     const { core } = this
     const { verifier, committed } = core.parts.configs
     let best: ServerId | undefined
     for (const learner of core.learners.led) {
       const { sid } = learner
-      // Who has a vote only in what is proposed may not lead yet.
+      // A server with a vote only in the proposed configuration must not lead yet.
       if (committed.servers.get(sid)?.role !== 'participant') continue
       if (!learner.isUpToDateVoter) continue
       if (verifier.weight(sid) === 0n) continue
       const logged = core.acknowledged.get(sid) ?? learner.history
       // Without a transaction in this epoch, it has as much once it counts itself into the epoch.
       const isWhole = counterOf(zxid) === 0n ? learner.hasReached('following') : logged >= zxid
-      // Among equals the election prefers the largest number: so all of them agree at once.
+      // Among equals the election prefers the largest id, so all voters agree at once.
       if (isWhole && (best === undefined || sid > best)) best = sid
     }
     return best

@@ -16,22 +16,22 @@ export class LeaderCore {
   readonly options: ZabOptions
   readonly learners: Learners
   readonly discovery: Discovery
-  /** Where this server stood when it was elected. */
+  /** The state of this server when it was elected. */
   readonly start: LeaderStart
-  /** In the log, or on the way there, and not known to be committed. */
+  /** Logged or being logged, and not known to be committed. */
   readonly outstanding = new Fifo<Proposal>()
-  /** Up to where the log of each voter, this server among them, is known to hold this epoch. */
+  /** The last zxid of this epoch known to be in the log of each voter, including this server. */
   readonly acknowledged = new Map<ServerId, bigint>()
   lastProposedZxid: bigint
   committedZxid: bigint
-  /** The epoch begins: a quorum holds our history. */
+  /** The epoch has begun: a quorum holds this server's history. */
   isEstablished = false
   isOver = false
   /** Nothing more is proposed. */
   isFinishing = false
   /** The change of members that is proposed and not committed, if any. */
   reconfigZxid: bigint | undefined
-  /** Since the leader began; only from then on silence is counted. */
+  /** Ticks since the leader began; silence is counted from then on. */
   halfTicks = 0
   nowMs = 0
   private made: LeaderReady | undefined
@@ -48,7 +48,7 @@ export class LeaderCore {
     )
   }
 
-  /** The epoch that this server leads, or is to lead. */
+  /** The epoch that this server leads or is going to lead. */
   get epoch(): bigint {
     return this.discovery.epoch
   }
@@ -57,7 +57,7 @@ export class LeaderCore {
     return this.parts.self
   }
 
-  /** What is asked of the driver goes here. */
+  /** Collects the requests to the driver. */
   get ready(): LeaderReady {
     this.made ??= new LeaderReady()
     return this.made
@@ -77,7 +77,7 @@ export class LeaderCore {
     return this.reconfigZxid !== undefined
   }
 
-  /** How long joining may take, and how long each question of it. */
+  /** How long joining may take, and each step of it. */
   get limitMs(): number {
     return this.options.tickMs * this.options.initLimit
   }
@@ -87,13 +87,13 @@ export class LeaderCore {
     return this.tick + this.options.initLimit + this.options.syncLimit
   }
 
-  /** The epoch begins, behind all that came before it. */
+  /** The epoch begins, after all earlier transactions. */
   beginEpoch(zxid: bigint): void {
     this.lastProposedZxid = this.committedZxid = zxid
     this.isEstablished = true
   }
 
-  /** What is applied here is what is committed: plans and answers rest on it. */
+  /** Everything committed must be applied here, because plans and answers depend on it. */
   assertApplied(): void {
     const { lastZxid } = this.parts.db
     assert(
@@ -106,7 +106,7 @@ export class LeaderCore {
     this.ready.store = step
   }
 
-  /** Ends the leadership: nothing is confirmed any more. */
+  /** Ends the leadership; nothing is confirmed after that. */
   end(reason: Error): void {
     if (this.isOver) return
     this.isOver = true

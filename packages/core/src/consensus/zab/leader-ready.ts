@@ -10,22 +10,22 @@ import type { LearnerProgress } from './learner-progress.ts'
 import type { ForLearners, HistoryToSend, LearnerEvent, Outgoing } from './learners.ts'
 import type { ZabTrace } from './options.ts'
 
-/** What a leader may read of the server it is part of. Only its driver changes any of it. */
+/** The parts of its server that a leader may read. Only its driver changes them. */
 export interface LeaderParts {
   readonly self: ServerId
   readonly epochs: Pick<Epochs, 'accepted' | 'current'>
   readonly db: { readonly lastZxid: bigint }
   readonly committedLog: Pick<CommittedLog, 'all' | 'min'>
-  /** The one thing that a leader changes by itself: what is proposed and what is committed of it. */
+  /** The only part that a leader changes itself: the proposed and the committed configuration. */
   readonly configs: MembershipState
   readonly trace: ZabTrace
 }
 
-/** All that can happen to a leader. */
+/** The inputs of a leader. */
 export type LeaderInput =
   | { readonly type: 'begin' }
   | LearnerEvent
-  /** What `LeaderReady.readLog` asked for; undefined where a snapshot is the better way. */
+  /** The result of `LeaderReady.readLog`; undefined if a snapshot is better. */
   | {
       readonly type: 'logRead'
       readonly learner: LearnerProgress
@@ -42,34 +42,34 @@ export type LeaderInput =
       readonly sessionId: bigint
       readonly isValid: boolean
     }
-  /** What was to be proposed is refused (`mayPropose`). */
+  /** A proposal was refused (`mayPropose`). */
   | { readonly type: 'refused' }
   /** The next proposal makes this the configuration. */
   | { readonly type: 'reconfig'; readonly config: Membership }
-  /** A client of this server's own asks for a sync. */
+  /** A client of this server asks for a sync. */
   | { readonly type: 'sync'; readonly ticket: WriteTicket }
-  /** All that clients of this server's own have sent has been read. */
+  /** Everything that clients of this server have sent has been read. */
   | { readonly type: 'allRead' }
-  /** This server's own log holds everything up to here. */
+  /** The log of this server holds everything up to here. */
   | { readonly type: 'logged'; readonly zxid: bigint }
   /** Time has passed, in one turn of the host. */
   | { readonly type: 'passed'; readonly sinceMs: number }
   | { readonly type: 'tick' }
   /** Half of the ensemble's unit of time has passed. */
   | { readonly type: 'halfTick' }
-  /** Nothing more is to be proposed. */
+  /** Stop proposing. */
   | { readonly type: 'finish' }
-  /** This server is not to lead any more, or cannot. */
+  /** This server must not lead any more, or cannot. */
   | { readonly type: 'end'; readonly reason: Error }
 
 /** A transaction in the next batch of this server's log. */
 export interface Proposal extends LoggedTxn {
   readonly type: 'proposed'
-  /** Whose client asked for it, where that is another server's. */
+  /** The learner whose client asked for it; undefined for clients of this server. */
   readonly from: LearnerProgress | undefined
 }
 
-/** What a learner asks the sessions and the proposer of this server for. */
+/** A request of a learner to the sessions and the proposer of this server. */
 export type LearnerRequest =
   | {
       readonly type: 'write'
@@ -93,23 +93,23 @@ export type LearnerRequest =
       readonly sessionId: bigint
       readonly xid: number
     }
-  /** Sessions whose clients have been heard of: pairs of id and timeout. */
+  /** Sessions whose clients have sent something: pairs of id and timeout. */
   | { readonly type: 'touch'; readonly sessions: Reader }
-  /** May a session go on there? The input `revalidated` follows. */
+  /** May a session continue there? The input `revalidated` follows. */
   | {
       readonly type: 'revalidate'
       readonly from: LearnerProgress
-      /** What the question and its answer are named by. */
+      /** Identifies the request and its answer. */
       readonly zxid: bigint
       readonly sessionId: bigint
       readonly timeoutMs: number
     }
 
-/** What is applied or answered here, in order. */
+/** A committed transaction or a confirmed sync, in order. */
 export type LeaderDelivery =
   /** It is committed. */
   | Proposal
-  /** A sync of a client of this server's own is confirmed. */
+  /** A sync of a client of this server is confirmed. */
   | { readonly type: 'synced'; readonly ticket: WriteTicket }
 
 /** A part of the log that a learner may lack. */
@@ -117,7 +117,7 @@ export interface LogToRead {
   readonly learner: LearnerProgress
   /** The learner has this, and the transactions before it. */
   readonly after: bigint
-  /** From here on memory has it. */
+  /** Memory has this transaction and all later ones. */
   readonly before: bigint
 }
 
@@ -138,21 +138,21 @@ export interface LogToRead {
  *   answered.
  */
 export class LeaderReady implements ForLearners {
-  /** Voters that have come to be led. */
+  /** Voters that follow this server. */
   joined: ServerId[] | undefined
-  /** A quorum holds the history of this leader, and its epoch begins behind it. */
+  /** A quorum holds the history of this leader, and its epoch begins. */
   established:
     | {
         readonly zxid: bigint
-        /** Clients are served from now on. Otherwise the role ends: others are to lead. */
+        /** Clients are served from now on. Otherwise the role ends, and another server leads. */
         readonly serves: boolean
       }
     | undefined
-  /** Whether clients have to wait: others may lead by now. */
+  /** Whether clients must wait, because another server may lead now. */
   hold: boolean | undefined
   send: Outgoing[] | undefined
   deliver: LeaderDelivery[] | undefined
-  /** What comes of a write is the input `proposed` or `refused`. */
+  /** For a write, the input `proposed` or `refused` follows. */
   requests: LearnerRequest[] | undefined
   /** The input `logRead` or `failed` follows. */
   readLog: LogToRead[] | undefined

@@ -19,7 +19,7 @@ import { Reconfiguration } from './reconfiguration.ts'
 import { mayGoOnLeading, RoleChange } from './role-change.ts'
 import { Synchronization } from './synchronization.ts'
 
-/** A leader on its way. It stays in `leading` until its role ends. */
+/** The phases of a leader, in order. It stays in `leading` until its role ends. */
 type Phase =
   /** A quorum is to join, which gives the epoch. */
   | 'choosingEpoch'
@@ -31,7 +31,7 @@ type Phase =
   | 'synchronizing'
   | 'leading'
 
-/** What is waited for in a phase, and not without end. */
+/** What a leader waits for in each phase, for a limited time. */
 const awaited: { readonly [Name in Phase]?: string } = {
   choosingEpoch: 'agreeing on an epoch',
   promising: 'agreeing on an epoch',
@@ -64,7 +64,7 @@ export class Leader {
   private readonly broadcast: Broadcast
   private readonly newLeaderAcks = new Set<ServerId>()
   private phase: Phase = 'choosingEpoch'
-  /** The end of this phase, whatever has come of it. */
+  /** When this phase ends at the latest. */
   private deadlineMs = Infinity
 
   constructor(parts: LeaderParts, options: ZabOptions) {
@@ -93,7 +93,7 @@ export class Leader {
     return this.core.isOver
   }
 
-  /** In the log, or on the way there, but not known to be committed. */
+  /** Logged or being logged, and not known to be committed. */
   get uncommitted(): readonly LoggedTxn[] {
     return this.core.outstanding.all()
   }
@@ -110,22 +110,22 @@ export class Leader {
     return Array.from(this.learners, ({ view }) => view)
   }
 
-  /** Those who ask to be answered once everything before is committed. */
+  /** Number of syncs that wait for an answer. */
   get pendingSyncs(): number {
     return this.certainty.pendingSyncs
   }
 
-  /** Asked before anything is logged: what is in our log must be known to be there. */
+  /** Called before anything is logged: the leader must know of everything in its log. */
   mayPropose(zxid: bigint): boolean {
     return this.handOver.mayPropose(zxid)
   }
 
-  /** A voter that could lead instead, and has logged so much: without an argument, all we have. */
+  /** A voter that could lead instead and has logged up to a zxid; by default, everything. */
   successor(zxid = this.core.lastProposedZxid): ServerId | undefined {
     return this.handOver.successor(zxid)
   }
 
-  /** What the preparation of a change of members asks. Its proposal is the input `reconfig`. */
+  /** Used to prepare a change of members. Its proposal is the input `reconfig`. */
   get members(): Omit<Reconfiguring, 'propose'> {
     const { configs } = this.core.parts
     return {
@@ -140,14 +140,14 @@ export class Leader {
   step(input: LeaderInput, nowMs: number): void {
     const { core } = this
     core.nowMs = core.learners.nowMs = nowMs
-    // What is in the log counts, also when the role is over.
+    // What is in the log counts, even after the role has ended.
     if (input.type === 'proposed') this.broadcast.proposed(input)
     else if (input.type === 'connected' && core.isOver) core.learners.close(input.learner)
     else if (!core.isOver) this.take(input)
     if (core.learners.takeLosses()) this.checkConnections()
   }
 
-  /** What follows from the inputs since the last call; undefined for nothing. */
+  /** The results of the inputs since the last call; undefined if there are none. */
   takeReady(): LeaderReady | undefined {
     return this.core.takeReady()
   }
@@ -243,7 +243,7 @@ export class Leader {
     this.join(() => this.core.discovery.join(self, parts.epochs.accepted))
   }
 
-  /** A server joins, this one or a learner; then there may be a quorum to choose the epoch. */
+  /** A server joins, this one or a learner; with a quorum the epoch is chosen. */
   private join(work: () => void): void {
     const { core } = this
     try {
@@ -263,7 +263,7 @@ export class Leader {
     else this.handOver.proceed()
   }
 
-  /** The epoch is promised here, and so nobody else can use it: learners are asked to promise it. */
+  /** This server has promised the epoch, so no other leader can use it: learners are asked to promise it. */
   private promised(): void {
     const { core, admission } = this
     const { self, epochs } = core.parts
@@ -286,13 +286,13 @@ export class Leader {
     configs.see({ ...configs.committed, version: epochStart(this.epoch) })
   }
 
-  /** Once a quorum has promised the epoch, everybody who has is brought to our history. */
+  /** Once a quorum has promised the epoch, its servers are synchronized with this server's history. */
   private checkPromises(): void {
     const { core, synchronization } = this
     if (!core.discovery.isPromised) return
     if (this.phase === 'awaitingPromises') {
       this.enter('synchronizing')
-      // Our history is that of the new epoch from here on; it is durable already.
+      // This server's history, which is durable, is that of the new epoch from now on.
       core.store({ type: 'enterEpoch', epoch: this.epoch })
     }
     for (const learner of core.learners.joining) {
@@ -309,7 +309,7 @@ export class Leader {
     if (verifier.isQuorum(this.newLeaderAcks)) this.establish()
   }
 
-  /** A quorum holds our history durably, so all of it is committed, and the new epoch begins. */
+  /** A quorum has this server's history on disk, so all of it is committed, and the epoch begins. */
   private establish(): void {
     const { core } = this
     const { configs } = core.parts
@@ -325,7 +325,7 @@ export class Leader {
     }
     this.certainty.established()
     this.passed(core.nowMs)
-    // Our predecessor proposed a configuration without us, and that is complete now.
+    // A configuration without this server, which the previous leader proposed, is complete now.
     if (!serves) core.end(new RoleChange('the new configuration wants another leader', undefined))
   }
 
@@ -339,7 +339,7 @@ export class Leader {
     core.end(new TimeoutError(`${awaited[this.phase]} took longer than ${core.limitMs} ms`))
   }
 
-  /** Learners are asked for a sign of life, and every other time counted. */
+  /** Pings the learners; every other time it checks that they are a quorum. */
   private halfTick(): void {
     const { core } = this
     this.dropSlow()
@@ -355,7 +355,7 @@ export class Leader {
     if (core.halfTicks % 2 === 0 && this.isEstablished) this.dropSilent()
   }
 
-  /** A learner that answers, but does not log what is proposed, is slower than the ensemble allows. */
+  /** Drops learners that answer pings but log proposals too slowly. */
   private dropSlow(): void {
     const { core } = this
     const { tickMs, syncLimit } = core.options
@@ -382,12 +382,12 @@ export class Leader {
     }
   }
 
-  /** Time has passed since `beforeMs`, in which others may have come to lead. */
+  /** Time has passed since `beforeMs`; another server may lead now. */
   private passed(beforeMs: number): void {
     if (this.certainty.passed(beforeMs)) this.confirmed()
   }
 
-  /** Without a quorum nothing can be confirmed: better to say so at once than after a tick. */
+  /** Without a quorum nothing can be confirmed, so the role ends at once instead of after a tick. */
   private checkConnections(): void {
     const { core } = this
     if (core.isOver || !this.isEstablished) return
@@ -402,7 +402,7 @@ export class Leader {
 
   // --- what learners say -----------------------------------------------------------------------
 
-  /** What makes no sense costs the learner its connection, nothing else. */
+  /** A malformed packet costs the learner its connection, nothing else. */
   private takePacket(learner: LearnerProgress, packet: QuorumPacket): void {
     const isJoining = !learner.hasReached('promised')
     try {
@@ -471,7 +471,7 @@ export class Leader {
     this.certainty.joined(learner)
   }
 
-  /** A quorum has followed us to the end of a round of pings. */
+  /** A quorum has answered a round of pings. */
   private confirmed(): void {
     this.certainty.confirmed()
     this.advanceCommit()
@@ -512,7 +512,7 @@ export class Leader {
 
   private receiveRequest(from: LearnerProgress, { data, authinfo }: QuorumPacket): void {
     from.requests++
-    // Who asks a leader that is about to go is not answered, and asks the next one.
+    // A leader that is about to step down does not answer: the learner asks the next leader.
     if (!this.isEstablished || this.core.isFinishing) return
     const body = new Reader(data ?? new Uint8Array(0))
     const sessionId = body.long()

@@ -14,28 +14,28 @@ import type { SyncPlan } from './sync-plan.ts'
  * and from each of them to `gone`, when its connection ends.
  */
 export type LearnerState =
-  /** FOLLOWERINFO or OBSERVERINFO is due. */
+  /** Must send FOLLOWERINFO or OBSERVERINFO. */
   | 'connected'
-  /** It has said who it is. The epoch is not known yet. */
+  /** Has introduced itself. The epoch is not known yet. */
   | 'introduced'
-  /** LEADERINFO is sent. ACKEPOCH is due. */
+  /** Was sent LEADERINFO. Must send ACKEPOCH. */
   | 'asked'
-  /** It has promised our epoch. A quorum may have to do so, or the log may have to be read. */
+  /** Has promised the epoch. Waits for a quorum, or for the log to be read. */
   | 'promised'
-  /** Its history is being sent. Live packets wait behind it. */
+  /** Its history is being sent. Live packets are queued. */
   | 'synchronizing'
-  /** NEWLEADER is sent, and with it everything that it lacked. From now on silence is noticed. */
+  /** Was sent everything that it lacked, and NEWLEADER. From now on silence is noticed. */
   | 'sent'
-  /** It has acknowledged NEWLEADER: the history is on its disk. */
+  /** Has acknowledged NEWLEADER: the history is on its disk. */
   | 'acknowledged'
-  /** UPTODATE is sent. From now on it gets live packets at once, and answers each ping. */
+  /** Was sent UPTODATE. From now on it gets live packets at once, and answers each ping. */
   | 'upToDate'
-  /** It has acknowledged UPTODATE, and serves clients. */
+  /** Has acknowledged UPTODATE, and serves clients. */
   | 'following'
   /** Its connection has ended. */
   | 'gone'
 
-/** The legal changes. A learner that comes back begins again on a new connection. */
+/** The legal changes. A learner that comes back starts again on a new connection. */
 const successors: { readonly [State in LearnerState]: readonly LearnerState[] } = {
   connected: ['introduced', 'gone'],
   introduced: ['asked', 'gone'],
@@ -49,7 +49,7 @@ const successors: { readonly [State in LearnerState]: readonly LearnerState[] } 
   gone: [],
 }
 
-/** The states in their order. A learner that is gone has reached none of them. */
+/** The states in order. A learner that is gone has reached none of them. */
 const ranks: { readonly [State in LearnerState]: number } = {
   gone: -1,
   connected: 0,
@@ -63,10 +63,10 @@ const ranks: { readonly [State in LearnerState]: number } = {
   following: 8,
 }
 
-/** In these states it is not its turn to speak: its packets wait. */
+/** In these states a learner must not send anything, so it is not read from. */
 const waiting: ReadonlySet<LearnerState> = new Set(['introduced', 'promised', 'synchronizing'])
 
-/** What a machine may read of a learner's connection. Only the driver sends, reads and closes. */
+/** The parts of a learner's connection that a machine may read. Only the driver sends and closes. */
 export interface LearnerLink {
   readonly remoteAddress: string
   /** What the other side has not taken yet. */
@@ -79,12 +79,12 @@ export interface LearnerLink {
 export interface LearnerView {
   readonly sid: ServerId
   readonly isObserver: boolean
-  /** It gets what is proposed or committed as that happens. */
+  /** It gets proposals or commits as they happen. */
   readonly isSynced: boolean
   readonly link: LearnerLink
   readonly joinedWallMs: number
   readonly requests: number
-  /** Packets that wait until it is up to date, and their bytes with those on their way. */
+  /** Queued packets, and their bytes together with the unsent ones. */
   readonly held: number
   readonly heldBytes: number
 }
@@ -96,27 +96,27 @@ export interface LearnerView {
 export class LearnerProgress {
   readonly link: LearnerLink
   readonly joinedWallMs: number
-  /** Who it is, once it has said so. */
+  /** Its server id, once it has introduced itself. */
   sid: ServerId = -1n
   isObserver = false
-  /** By this time it must have said what is due, while it joins. */
+  /** While it joins: the time by which its next packet must have come. */
   deadlineMs = Infinity
-  /** Up to where its log goes, by what it says in its promise. */
+  /** The end of its log, according to its promise. */
   loggedZxid = 0n
-  /** How it is brought up, once that is decided. */
+  /** How it is synchronized, once that is decided. */
   plan: SyncPlan['kind'] | undefined
-  /** The configuration that holds where its history ends, where that is known before it is sent. */
+  /** The configuration at the end of its history, if it is known before the history is sent. */
   config: Uint8Array | undefined
   /** The end of the history it joined with. */
   history = 0n
   readonly acks = new AckWatch()
-  /** The newest round of pings that it has answered. */
+  /** The newest round of pings it has answered. */
   answeredRound = 0
-  /** By this tick it must have been heard of again. */
+  /** The tick by which it must have sent something. */
   deadlineTick = Infinity
   requests = 0
   private current: LearnerState = 'connected'
-  /** The rounds of its pings that are not answered yet. */
+  /** The rounds of pings it has not answered yet. */
   private readonly pings = new Fifo<number>()
   private held: QuorumPacket[] | undefined
   private heldBytes = 0
@@ -138,17 +138,17 @@ export class LearnerProgress {
     this.current = next
   }
 
-  /** Whether it is in this state, or in a later one. */
+  /** Whether it is in this state or a later one. */
   hasReached(state: LearnerState): boolean {
     return ranks[this.current] >= ranks[state]
   }
 
-  /** Whether its packets are taken now. */
+  /** Whether it is read from now. */
   get isListenedTo(): boolean {
     return !waiting.has(this.current)
   }
 
-  /** Its history is on the way: how is decided, and it has not acknowledged it. */
+  /** Its history is being sent, and it has not acknowledged it. */
   get isBroughtUp(): boolean {
     return this.plan !== undefined && !this.hasReached('acknowledged')
   }
@@ -159,12 +159,12 @@ export class LearnerProgress {
 
   // --- what it is sent -------------------------------------------------------------------------
 
-  /** From now on live packets wait until `takeHeld`. */
+  /** From now on live packets are queued until `takeHeld`. */
   hold(): void {
     this.held ??= []
   }
 
-  /** Keeps a packet that has to wait; false if it may leave at once. */
+  /** Queues a packet if it must wait; false if it may be sent at once. */
   keeps(packet: QuorumPacket, bytes: number): boolean {
     if (this.held === undefined) return false
     this.held.push(packet)
@@ -172,7 +172,7 @@ export class LearnerProgress {
     return true
   }
 
-  /** What has waited, in order. From now on nothing has to wait. */
+  /** The queued packets, in order. From now on packets are sent at once. */
   takeHeld(): readonly QuorumPacket[] {
     const { held } = this
     this.held = undefined
@@ -180,20 +180,20 @@ export class LearnerProgress {
     return held ?? []
   }
 
-  /** A packet is on its way to it. */
+  /** A packet is being sent to it. */
   sending({ type, zxid }: QuorumPacket, nowMs: number): void {
-    // What is part of the history it joins with is acknowledged with NEWLEADER, or later.
+    // Transactions of the history it joins with are acknowledged with NEWLEADER, or later.
     if (type === packetTypes.proposal && this.hasReached('acknowledged')) {
       this.acks.sent(zxid, nowMs)
     }
   }
 
-  /** What it has not taken yet, without its history: that has bounds of its own. */
+  /** Bytes it has not taken yet, without its history, which has limits of its own. */
   get queuedBytes(): number {
     return this.heldBytes + (this.hasReached('acknowledged') ? this.link.unsentBytes : 0)
   }
 
-  /** It is pinged in a round whose answers count: before UPTODATE there is no answer. */
+  /** It is pinged in a round. Before UPTODATE it does not answer. */
   pinged(round: number): void {
     this.pings.push(round)
   }

@@ -22,28 +22,28 @@ import type { ZabOptions, ZabTrace } from './options.ts'
 import { expectPacket, isPeerFault, packetOf, ProtocolError } from './packets.ts'
 import { changeForLearner, configOf, readConfig } from './role-change.ts'
 
-/** What a learner may read of the server it is part of. Only its driver changes any of it. */
+/** The parts of its server that a learner may read. Only its driver changes them. */
 export interface LearnerParts {
   readonly self: ServerId
-  /** The server that brings us up: the leader, or a follower that takes observers. */
+  /** The server that synchronizes this one: the leader, or a follower that takes observers. */
   readonly leader: ServerId
   /** The leader of the ensemble. */
   readonly elected: ServerId
   readonly isObserver: boolean
   readonly epochs: Pick<Epochs, 'accepted' | 'current'>
   readonly db: { readonly lastZxid: bigint; readonly memory?: CodecMemory }
-  /** The one thing that a learner changes by itself: what is proposed and what is committed of it. */
+  /** The only part that a learner changes itself: the proposed and the committed configuration. */
   readonly configs: MembershipState
-  /** Our own history is of no use: the leader sends all of its own. */
+  /** This server's history is useless: the leader must send its whole database. */
   readonly wantsEverything: boolean
-  /** There is none, where there should be one: nobody can tell what it was. */
+  /** This server's history is lost: it is unknown what it contained. */
   readonly lacksData?: boolean
   readonly trace: ZabTrace
 }
 
-/** All that can happen to a learner. */
+/** The inputs of a learner. */
 export type LearnerInput =
-  /** The connection is there. */
+  /** The connection is established. */
   | { readonly type: 'begin'; readonly nowMs: number }
   /** A packet from the leader. None comes while something is being stored. */
   | { readonly type: 'packet'; readonly packet: QuorumPacket }
@@ -54,40 +54,40 @@ export type LearnerInput =
   | {
       readonly type: 'tick'
       readonly nowMs: number
-      /** When the leader was last heard of. */
+      /** When the leader last sent something. */
       readonly lastHeardMs: number
-      /** We wait for the leader, not the leader for us. */
+      /** This server waits for the leader, not the leader for this server. */
       readonly isWaiting: boolean
     }
   /** The connection is lost, the disk fails, or this server stops. */
   | { readonly type: 'end'; readonly reason: Error }
 
-/** What a learner stores before it says another word. One step at a time. */
+/** What a learner stores before it sends anything else. One step at a time. */
 export type StoreStep =
-  /** The promise to take part in no older epoch. */
+  /** The promise to take no part in older epochs. */
   | { readonly type: 'acceptEpoch'; readonly epoch: bigint }
-  /** The database that follows on the connection replaces ours, under this zxid. */
+  /** The database that follows on the connection replaces this server's, under this zxid. */
   | { readonly type: 'loadSnapshot'; readonly zxid: bigint }
-  /** The log ends here from now on, and so does the database. */
+  /** Log and database are cut off after this zxid. */
   | { readonly type: 'truncate'; readonly zxid: bigint }
-  /** The database, which is exact by now, becomes what a restart reads. */
+  /** The database, which is exact now, becomes what a restart reads. */
   | { readonly type: 'takeSnapshot' }
   /** Everything in `Ready.log` so far becomes durable. */
   | { readonly type: 'flush' }
   /** The configuration of the leader is in its file. */
   | { readonly type: 'saveConfig' }
-  /** Our history is that of this epoch. */
+  /** This server's history is that of this epoch. */
   | { readonly type: 'enterEpoch'; readonly epoch: bigint }
 
-/** What is applied or answered here, in the order of the leader. */
+/** A committed transaction or an answer, in the leader's order. */
 export type Delivery =
   | {
       readonly type: 'commit'
       readonly txn: DecodedTxn
-      /** It changes the members, and this one leads them. */
+      /** The transaction changes the members, and this server leads them. */
       readonly successor: ServerId | undefined
     }
-  /** PING, SYNC or REVALIDATE: it concerns our clients, and those of our observers. */
+  /** PING, SYNC or REVALIDATE: for clients of this server and of its observers. */
   | { readonly type: 'answer'; readonly packet: QuorumPacket }
 
 /**
@@ -99,18 +99,18 @@ export type Delivery =
  * is done: history first, then its configuration, then its epoch.
  */
 export class LearnerReady {
-  /** For the leader. May leave at once. */
+  /** Packets to the leader; they may be sent at once. */
   send: QuorumPacket[] | undefined
-  /** We are up to date in this epoch: clients are served from now on. */
+  /** This server is up to date in this epoch: clients are served from now on. */
   serving: bigint | undefined
   /**
    * The history that follows may be cut off again, so a snapshot that is being written must not
    * contain it.
    */
   abandonsSnapshot = false
-  /** Goes into the next batch of the log, in this order. */
+  /** Appended to the next batch of the log, in this order. */
   log: DecodedTxn[] | undefined
-  /** Is applied or answered in this order. Its transactions are in the log, or on their way there. */
+  /** Applied or answered in this order. The transactions are logged or being logged. */
   deliver: Delivery[] | undefined
   /**
    * Begins when all of the above is done. Meanwhile no packet is handed in. The input `stored`
@@ -121,19 +121,19 @@ export class LearnerReady {
   ended: Error | undefined
 }
 
-/** A learner on its way. It stays in `serving` until its role ends. */
+/** The phases of a learner, in order. It stays in `serving` until its role ends. */
 type Phase =
-  /** LEADERINFO is to come. */
+  /** Waits for LEADERINFO. */
   | 'greeting'
-  /** DIFF, TRUNC or SNAP is to come. */
+  /** Waits for DIFF, TRUNC or SNAP. */
   | 'promised'
-  /** The history is coming, up to NEWLEADER. */
+  /** Receives the history, up to NEWLEADER. */
   | 'takingHistory'
-  /** NEWLEADER is acknowledged, or about to be. UPTODATE is to come. */
+  /** Has acknowledged NEWLEADER, or is about to. Waits for UPTODATE. */
   | 'acknowledging'
   | 'serving'
 
-/** We have promised a newer epoch than the leader's: it begins another one when it hears of that. */
+/** This server has promised a newer epoch than the leader's, which must begin another one. */
 export class OlderEpochError extends ProtocolError {
   override readonly name: string = 'OlderEpochError'
 }
@@ -145,7 +145,7 @@ export class OlderEpochError extends ProtocolError {
  * A machine: `step` takes an input, `takeReady` says what follows from it (see LearnerReady).
  */
 export class Learner {
-  /** A restart would not read what is in memory: a snapshot is not stored, or a log half cut. */
+  /** A restart would read something else: a snapshot is not stored yet, or a log is half cut off. */
   memoryDiffersFromDisk = false
   private readonly parts: LearnerParts
   private readonly options: ZabOptions
@@ -155,18 +155,18 @@ export class Learner {
   private hasEnded = false
   private storing: StoreStep | undefined
   private epoch = 0n
-  /** The last time at which the leader would have waited for us. */
+  /** The last time at which the leader would have waited for this server. */
   private lastBusyMs = 0
-  /** What we had when the leader began to send its history. */
+  /** The last zxid when the leader began to send its history. */
   private base = 0n
   private isFromSnapshot = false
-  /** Of the history: the zxids that are committed. */
+  /** The zxids of the history that are committed. */
   private readonly committedHistory: bigint[] = []
-  /** The configuration of NEWLEADER. */
+  /** The configuration in NEWLEADER. */
   private leaderConfig: Membership | undefined
   /** Live packets that came before UPTODATE. */
   private readonly early: QuorumPacket[] = []
-  /** Proposed and not committed, oldest first. */
+  /** Proposed and not committed transactions, oldest first. */
   private readonly pending = new Fifo<DecodedTxn>()
   private lastProposedZxid = 0n
   private lastAppended = 0n
@@ -191,7 +191,7 @@ export class Learner {
     return this.phase === 'serving'
   }
 
-  /** In the log, or on the way there, but not known to be committed. */
+  /** Logged or being logged, and not known to be committed. */
   get uncommitted(): readonly DecodedTxn[] {
     return this.pending.all().filter(({ zxid }) => zxid <= this.lastAppended)
   }
@@ -221,7 +221,7 @@ export class Learner {
     }
   }
 
-  /** What follows from the inputs since the last call; undefined for nothing. */
+  /** The results of the inputs since the last call; undefined if there are none. */
   takeReady(): LearnerReady | undefined {
     if (!this.isReady) return undefined
     const { ready } = this
@@ -252,7 +252,7 @@ export class Learner {
     this.ready.ended = reason
   }
 
-  /** What makes no sense ends the role. */
+  /** A malformed packet ends the role. */
   private takePacket(packet: QuorumPacket): void {
     try {
       if (this.phase === 'serving') this.receive(packet)
@@ -290,7 +290,7 @@ export class Learner {
         this.store({ type: 'flush' })
         return
       case 'flush':
-        // Also where we have seen a newer one: what we were proposed with it is not in this history.
+        // Even if this server has seen a newer one: that proposal is not in this history.
         this.parts.configs.setLogged(this.leaderConfig)
         this.store({ type: 'saveConfig' })
         return
@@ -305,7 +305,7 @@ export class Learner {
     }
   }
 
-  /** The leader must be heard of within the limit, as long as we wait for it. */
+  /** Ends the role if this server waits for the leader and hears nothing within the limit. */
   private tick({ nowMs, lastHeardMs, isWaiting }: LearnerInput & { type: 'tick' }): void {
     const { tickMs, initLimit, syncLimit } = this.options
     if (!this.isServing && !isWaiting) {
@@ -346,7 +346,7 @@ export class Learner {
   private promise(isNew: boolean): void {
     const { db, wantsEverything } = this.parts
     this.phase = 'promised'
-    // -1 lies before every history, so that nothing but a snapshot can answer it.
+    // -1 is before every history, so only a snapshot can answer it.
     this.send('ackEpoch', wantsEverything ? -1n : db.lastZxid, this.promiseOf(isNew))
   }
 
@@ -406,7 +406,7 @@ export class Learner {
     } else if (type === packetTypes.proposal) {
       this.propose(packet)
     } else if (type === packetTypes.commit || type === packetTypes.commitAndActivate) {
-      // A configuration among them counts from UPTODATE on: that of NEWLEADER is no older.
+      // A configuration among them takes effect with UPTODATE: that of NEWLEADER is not older.
       this.committedHistory.push(zxid)
     } else if (type === packetTypes.inform || type === packetTypes.informAndActivate) {
       this.propose(type === packetTypes.inform ? packet : withoutLeader(packet))
@@ -414,11 +414,11 @@ export class Learner {
     }
   }
 
-  /** NEWLEADER came: what is committed of the history is durable before we say so. */
+  /** NEWLEADER came: it is acknowledged once the committed part of the history is durable. */
   private completeHistory(): void {
     const { isFromSnapshot } = this
     const history = this.committedHistory.filter((zxid) => zxid > this.base)
-    // Without a quorum for it, this history may be cut off again.
+    // Without a quorum, this history may be cut off again.
     if (!isFromSnapshot && history.length > 0) this.ready.abandonsSnapshot = true
     for (const zxid of history) {
       const txn = this.nextPending(zxid)
@@ -434,10 +434,10 @@ export class Learner {
     this.store({ type: isFromSnapshot ? 'takeSnapshot' : 'flush' })
   }
 
-  /** Live packets may come before UPTODATE; they count from then on. */
+  /** Live packets may come before UPTODATE; they take effect after it. */
   private awaitUpToDate(packet: QuorumPacket): void {
     if (packet.type === packetTypes.upToDate) this.serve()
-    // A sign of life is answered only once we serve: the leader waits for our acknowledgement.
+    // Pings are answered only once this server serves: until then the leader waits for an ACK.
     else if (packet.type !== packetTypes.ping) this.early.push(packet)
   }
 
@@ -465,7 +465,7 @@ export class Learner {
     return isProposed ? undefined : this.activate(newest, undefined)
   }
 
-  /** Why we cannot go on like this under a configuration that is committed, if so. */
+  /** Why the role must end under the committed configuration, if it must. */
   private activate(
     config: Membership | undefined,
     successor: ServerId | undefined,
@@ -511,7 +511,7 @@ export class Learner {
 
   private propose({ zxid, data }: QuorumPacket): void {
     if (data === null) throw new MalformedError('a proposal without a transaction')
-    // Apache repeats behind a snapshot what the snapshot contains.
+    // Apache repeats transactions that the snapshot contains.
     if (zxid <= this.base && !this.isServing) return
     if (!follows(this.lastProposedZxid, zxid)) {
       const [before, after] = [this.lastProposedZxid.toString(16), zxid.toString(16)]
@@ -564,19 +564,19 @@ export class Learner {
     }
   }
 
-  /** One acknowledgement for each, also for what was committed before our own log had it. */
+  /** One ACK for each proposal, even if it was committed before this server's log had it. */
   private nextToAck(): bigint | undefined {
     if (this.lastAcked >= this.lastProposedZxid) return undefined
     return epochOf(this.lastAcked) < this.epoch ? epochStart(this.epoch) + 1n : this.lastAcked + 1n
   }
 }
 
-/** The leader that a change of configuration names. */
+/** The leader named by a change of configuration. */
 function leaderNamedBy({ data }: QuorumPacket): ServerId {
   return new Reader(data ?? new Uint8Array(0)).long()
 }
 
-/** A change as an observer learns of it, without the leader that it names. */
+/** The transaction of INFORMANDACTIVATE, without the leader before it. */
 function withoutLeader(packet: QuorumPacket): QuorumPacket {
   return { ...packet, data: packet.data?.subarray(8) ?? null }
 }

@@ -6,23 +6,23 @@ import type { ZabTrace } from './options.ts'
 import { packetOf } from './packets.ts'
 import type { SyncPlan } from './sync-plan.ts'
 
-/** What happens on the connections of learners. */
+/** The events on the connections of learners. */
 export type LearnerEvent =
-  /** A server has connected, to be brought up. */
+  /** A learner has connected. */
   | { readonly type: 'connected'; readonly learner: LearnerProgress }
-  /** A packet has come. None comes while the learner is not listened to (`isListenedTo`). */
+  /** A packet has come. None comes while the learner is not read from (`isListenedTo`). */
   | {
       readonly type: 'packet'
       readonly learner: LearnerProgress
       readonly packet: QuorumPacket
     }
-  /** All packets that came together have been handed in. */
+  /** All packets that came together were passed in. */
   | { readonly type: 'packetsRead' }
-  /** All of its history, as `ForLearners.history` named it, is sent. */
+  /** The history named by `ForLearners.history` is sent. */
   | { readonly type: 'historySent'; readonly learner: LearnerProgress }
-  /** It cannot be brought up: it does not take what it is sent, or the disk cannot be read. */
+  /** It cannot be synchronized: it does not accept data, or the disk cannot be read. */
   | { readonly type: 'failed'; readonly learner: LearnerProgress; readonly reason: Error }
-  /** Its connection is lost. */
+  /** The connection is lost. */
   | { readonly type: 'lost'; readonly learner: LearnerProgress }
 
 export interface Outgoing {
@@ -34,22 +34,22 @@ export interface Outgoing {
 export interface HistoryToSend {
   readonly to: LearnerProgress
   readonly plan: SyncPlan
-  /** What the first packet of a snapshot names: up to here the learner has everything then. */
+  /** The zxid in the first packet of a snapshot: the learner has everything up to it afterwards. */
   readonly zxid: bigint
 }
 
-/** What a machine that brings up learners asks of its driver for them; a part of its Ready. */
+/** The requests of a machine to its driver that concern learners; a part of its Ready. */
 export interface ForLearners {
-  /** Leaves in this order. */
+  /** Sent in this order. */
   send: Outgoing[] | undefined
   /**
    * Is sent in slices, no faster than it is taken. Nothing else is sent to the learner before the
    * input `historySent` or `failed`. A snapshot holds the database as it is when its turn comes.
    */
   history: HistoryToSend[] | undefined
-  /** Learners that are listened to again. */
+  /** Learners that are read from again. */
   listen: LearnerProgress[] | undefined
-  /** Learners whose connections are to be closed. */
+  /** Learners whose connections must be closed. */
   close: LearnerProgress[] | undefined
 }
 
@@ -59,16 +59,16 @@ export interface ForLearners {
  */
 const joiningMax = 200
 
-/** Above this a snapshot is shorter than what a learner has not taken yet, for most databases. */
+/** Above this, a snapshot of most databases is shorter than the queue of the learner. */
 const queueBytesMaxDefault = 128 * 1024 * 1024
 
 const upToDate = packetOf('upToDate', -1n)
 
-/** The learners of a server that brings up others, and what they are sent. */
+/** The learners of a leader or an observer master, and the packets to them. */
 export class Learners {
-  /** Connected, and on their way to a promise. In the order in which they wait. */
+  /** Connected learners that have not promised the epoch, in the order in which they wait. */
   readonly joining = new Set<LearnerProgress>()
-  /** Those that have promised the epoch: brought up, or being so. */
+  /** Learners that have promised the epoch: synchronized, or being synchronized. */
   readonly led = new Set<LearnerProgress>()
   nowMs = 0
   private hasLost = false
@@ -78,7 +78,7 @@ export class Learners {
 
   constructor(
     parts: {
-      /** Where what is asked of the driver goes. */
+      /** Collects the requests to the driver. */
       readonly ready: () => ForLearners
       readonly trace: ZabTrace
     },
@@ -103,27 +103,27 @@ export class Learners {
     joining.add(learner)
   }
 
-  /** Makes it one of those that are led, in place of an older connection of the same server. */
+  /** Counts it as a learner with a promise, instead of an older connection of the same server. */
   add(learner: LearnerProgress): void {
     this.joining.delete(learner)
-    // A server that connects anew has left its old connection, even if that is not closed yet.
+    // A server that connects again has left its old connection, even if that is not closed yet.
     for (const older of this.led) if (older.sid === learner.sid) this.drop(older, 'it came anew')
     this.led.add(learner)
   }
 
-  /** Waits behind those that wait already. */
+  /** Puts a learner at the end of those that wait. */
   queue(learner: LearnerProgress): void {
     this.joining.delete(learner)
     this.joining.add(learner)
   }
 
-  /** Its connection is of no use any more; why, is for the log. */
+  /** Drops a learner; the reason is for the log. */
   drop(learner: LearnerProgress, reason: string): void {
     this.trace({ type: 'learnerDropped', sid: learner.sid, reason })
     this.close(learner)
   }
 
-  /** It is not brought up. */
+  /** Refuses a learner. */
   refuse(learner: LearnerProgress, { message }: Error): void {
     this.trace({ type: 'learnerRefused', reason: message })
     this.close(learner)
@@ -136,7 +136,7 @@ export class Learners {
     this.remove(learner)
   }
 
-  /** It is gone. */
+  /** The connection of a learner has ended. */
   remove(learner: LearnerProgress): void {
     if (learner.state === 'gone') return
     learner.become('gone')
@@ -144,7 +144,7 @@ export class Learners {
     if (this.led.delete(learner)) this.hasLost = true
   }
 
-  /** Whether one of those that were led has gone since the last call. */
+  /** Whether a learner with a promise has gone since the last call. */
   takeLosses(): boolean {
     const { hasLost } = this
     this.hasLost = false
@@ -156,7 +156,7 @@ export class Learners {
     this.led.clear()
   }
 
-  /** Those with a vote that are connected and up to date, and this server. */
+  /** The voters that are connected and up to date, including this server. */
   upToDateVoters(self: ServerId): Set<ServerId> {
     const voters = new Set([self])
     for (const learner of this.led) if (learner.isUpToDateVoter) voters.add(learner.sid)
@@ -165,7 +165,7 @@ export class Learners {
 
   // --- what they are sent ----------------------------------------------------------------------
 
-  /** Sends at once, past what has to wait. */
+  /** Sends at once, ahead of queued packets. */
   send(learner: LearnerProgress, packet: QuorumPacket): void {
     learner.sending(packet, this.nowMs)
     const ready = this.ready()
@@ -173,7 +173,7 @@ export class Learners {
     ready.send.push({ to: learner, packet })
   }
 
-  /** Sends behind everything that has to wait. The bytes count against what may wait. */
+  /** Sends after all queued packets. The bytes count against the limit of the queue. */
   tell(learner: LearnerProgress, packet: QuorumPacket, bytes = 0): void {
     if (!learner.keeps(packet, bytes)) this.send(learner, packet)
     if (learner.queuedBytes > this.queueBytesMax) this.drop(learner, 'too much waits for it')
@@ -183,7 +183,7 @@ export class Learners {
     this.tell(learner, packetOf('proposal', zxid, payload), payload.length)
   }
 
-  /** Sends what has waited; from now on nothing waits. */
+  /** Sends the queued packets; from now on packets are sent at once. */
   release(learner: LearnerProgress): void {
     for (const packet of learner.takeHeld()) this.send(learner, packet)
   }

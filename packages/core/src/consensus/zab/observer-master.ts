@@ -17,49 +17,49 @@ import type { ZabOptions, ZabTrace } from './options.ts'
 import { expectPacket, isPeerFault, packetOf } from './packets.ts'
 import { planSync } from './sync-plan.ts'
 
-/** What an observer master may read of the follower that it is part of. */
+/** The parts of its follower that an observer master may read. */
 export interface ObserverMasterParts {
   readonly self: ServerId
-  /** That of the leader who is followed. */
+  /** The epoch of the leader. */
   readonly epoch: bigint
   readonly db: { readonly lastZxid: bigint }
   readonly committedLog: Pick<CommittedLog, 'all'>
   readonly configs: MembershipState
-  /** What the leader has proposed to the follower. */
+  /** The leader's proposals to the follower. */
   readonly proposals: {
     /** The last transaction that is not committed; undefined for none. */
     readonly lastPending: bigint | undefined
   }
   readonly trace: ZabTrace
-  /** What may wait for an observer that takes it too slowly; then it is dropped. */
+  /** The most bytes in the queue of an observer; above it the observer is dropped. */
   readonly queueBytesMax: number
 }
 
-/** All that can happen to an observer master. */
+/** The inputs of an observer master. */
 export type ObserverMasterInput =
   | LearnerEvent
-  /** A transaction was applied here. Where it changes the members, `leader` leads them. */
+  /** A transaction was applied here. If it changes the members, `leader` leads them. */
   | { readonly type: 'committed'; readonly txn: LoggedTxn; readonly leader: ServerId | undefined }
   /** The leader has answered a sync. */
   | { readonly type: 'synced'; readonly observer: LearnerProgress }
-  /** The leader has answered the question for a session. */
+  /** The leader has answered whether a session is valid. */
   | {
       readonly type: 'revalidated'
       readonly observer: LearnerProgress
-      /** What the question and its answer are named by. */
+      /** Identifies the request and its answer. */
       readonly zxid: bigint
       readonly sessionId: bigint
       readonly isValid: boolean
     }
-  /** A client of this server's own goes on with its session here. */
+  /** A client continues its session at this server. */
   | { readonly type: 'sessionCame'; readonly sessionId: bigint }
   | { readonly type: 'sessionEnded'; readonly sessionId: bigint }
   | { readonly type: 'tick' }
   | { readonly type: 'halfTick' }
-  /** This server does not follow any more: its observers look for another. */
+  /** This server does not follow any more: its observers look for another one. */
   | { readonly type: 'end' }
 
-/** What observers ask the leader for, over the follower's own connection. */
+/** A request of an observer, for the follower's connection to the leader. */
 export type Relayed =
   | { readonly type: 'request'; readonly packet: QuorumPacket }
   /** The input `synced` follows. */
@@ -72,7 +72,7 @@ export type Relayed =
       readonly sessionId: bigint
       readonly timeoutMs: number
     }
-  /** Sessions whose clients have been heard of: pairs of id and timeout. */
+  /** Sessions whose clients have sent something: pairs of id and timeout. */
   | { readonly type: 'touch'; readonly sessions: Reader }
 
 /**
@@ -85,7 +85,7 @@ export type Relayed =
  */
 export class ObserverMasterReady implements ForLearners {
   send: Outgoing[] | undefined
-  /** Leaves in this order. */
+  /** Sent in this order. */
   relay: Relayed[] | undefined
   history: HistoryToSend[] | undefined
   listen: LearnerProgress[] | undefined
@@ -94,14 +94,14 @@ export class ObserverMasterReady implements ForLearners {
   ended = false
 }
 
-/** What an observer is sent once a transaction is committed. */
+/** The packet that tells an observer of a committed transaction. */
 interface AfterCommit {
   readonly zxid: bigint
   readonly to: LearnerProgress
   readonly packet: QuorumPacket
 }
 
-/** No history of ours began with an epoch: what an observer has must be found in it. */
+/** This server's history did not begin with an epoch: an observer's last zxid must be found in it. */
 const noStart = { epoch: -1n, zxid: 0n }
 
 /**
@@ -115,7 +115,7 @@ export class ObserverMaster {
   private readonly parts: ObserverMasterParts
   private readonly options: ZabOptions
   private readonly observers: Learners
-  /** Which observer a session came from; undefined for clients of this server itself. */
+  /** The observer of each session; undefined for clients of this server. */
   private readonly owners = new Map<bigint, LearnerProgress | undefined>()
   /** Oldest first. */
   private afterCommit: AfterCommit[] = []
@@ -142,7 +142,7 @@ export class ObserverMaster {
     else if (input.type === 'connected') this.observers.close(input.learner)
   }
 
-  /** What follows from the inputs since the last call; undefined for nothing. */
+  /** The results of the inputs since the last call; undefined if there are none. */
   takeReady(): ObserverMasterReady | undefined {
     const { made } = this
     this.made = undefined
@@ -222,7 +222,7 @@ export class ObserverMaster {
     return this.options.tickMs * this.options.initLimit
   }
 
-  /** What makes no sense costs the observer its connection, nothing else. */
+  /** A malformed packet costs the observer its connection, nothing else. */
   private takePacket(observer: LearnerProgress, packet: QuorumPacket): void {
     const isJoining = !observer.hasReached('promised')
     try {
@@ -275,15 +275,15 @@ export class ObserverMaster {
     }
   }
 
-  /** Whatever is committed from now on reaches the observer behind its history. */
+  /** Transactions committed from now on reach the observer after its history. */
   private synchronize(observer: LearnerProgress): void {
     const { db, committedLog, trace, configs } = this.parts
     const { sid, loggedZxid } = observer
-    // A copy: more is added while the history is being sent.
+    // A copy, because transactions are added while the history is being sent.
     const plan = planSync(loggedZxid, [...committedLog.all()], db.lastZxid, noStart)
     trace({ type: 'synchronizing', sid, plan: plan.kind, fromDisk: false })
     observer.plan = plan.kind
-    // The one that holds where the history ends.
+    // The configuration at the end of the history.
     if (plan.kind !== 'snap') observer.config = configs.committedText
     observer.become('synchronizing')
     observer.hold()
@@ -293,7 +293,7 @@ export class ObserverMaster {
   private historySent(observer: LearnerProgress): void {
     const { epoch, configs } = this.parts
     if (observer.state !== 'synchronizing') return
-    // A snapshot may hold parts of what was committed while it was sent: with that it is exact.
+    // A snapshot may hold parts of transactions committed while it was sent: with those it is exact.
     if (observer.plan === 'snap') this.observers.release(observer)
     observer.hold()
     const config = observer.config ?? configs.committedText
@@ -305,7 +305,7 @@ export class ObserverMaster {
 
   // --- from the follower -----------------------------------------------------------------------
 
-  /** Observers are asked for a sign of life, and those without one dropped. */
+  /** Pings the observers, and drops silent ones. */
   private halfTick(): void {
     this.halfTicks++
     const ping = packetOf('ping', this.parts.db.lastZxid)
@@ -380,7 +380,7 @@ export class ObserverMaster {
     sessionId,
     isValid,
   }: Extract<ObserverMasterInput, { type: 'revalidated' }>): void {
-    // Nobody will tell of its end.
+    // No transaction will end it.
     if (!isValid) this.owners.delete(sessionId)
     if (observer.state === 'gone') return
     const answer = new Writer(16)
@@ -420,7 +420,7 @@ export class ObserverMaster {
   }
 }
 
-/** A change of members, with the server that leads them. */
+/** A change of members, preceded by the server that leads them. */
 function activation(zxid: bigint, payload: Uint8Array, leader: ServerId): QuorumPacket {
   const named = new Writer(8 + payload.length)
   named.long(leader)

@@ -7,11 +7,11 @@ export interface ZabOptions {
   readonly tickMs: number
   /** For agreeing on an epoch and bringing up learners. */
   readonly initLimit: number
-  /** For hearing nothing of each other afterwards, and for acknowledging a proposal. */
+  /** For silence afterwards, and for acknowledging a proposal. */
   readonly syncLimit: number
-  /** What may wait for a learner that takes it too slowly; then it is dropped. */
+  /** The most bytes in the queue of a learner; above it the learner is dropped. */
   readonly learnerQueueBytesMax?: number
-  /** The last counter that is proposed in one epoch, where it is not the last there is. */
+  /** The last counter of an epoch; by default the largest possible. */
   readonly counterMax?: bigint
   /**
    * How much of the logs may be sent to a learner, as a part of the last snapshot's size. Negative:
@@ -28,15 +28,15 @@ export interface ZabOptions {
    * Otherwise one that was replaced unawares may answer, as in Apache.
    */
   readonly confirmSyncs?: boolean
-  /** Whether servers are brought up that are no members; unless told, where members can change. */
+  /** Whether servers that are not members may join; by default, if members can be changed. */
   readonly admitsStrangers?: boolean | undefined
-  /** How much of a history or a snapshot is sent before the loop turns. */
+  /** Bytes of a history or a snapshot sent in one turn of the event loop. */
   readonly sliceBytes?: number
-  /** Every learner is sent everything, whatever it lacks. */
+  /** Every learner gets a snapshot. */
   readonly alwaysSendSnapshot?: boolean
 }
 
-/** What happens among the servers of an ensemble, for logs and transcripts. */
+/** Events among the servers of an ensemble, for logs and transcripts. */
 export type ZabEvent =
   | { readonly type: 'looking' }
   | { readonly type: 'readOnly'; readonly afterMs: number }
@@ -48,7 +48,7 @@ export type ZabEvent =
   | {
       readonly type: 'takingOver'
       readonly leader: ServerId
-      /** How the leader brings us up. */
+      /** How the leader synchronizes this server. */
       readonly plan: SyncPlan['kind']
     }
   | { readonly type: 'following'; readonly leader: ServerId; readonly epoch: bigint }
@@ -58,7 +58,7 @@ export type ZabEvent =
       readonly type: 'synchronizing'
       readonly sid: ServerId
       readonly plan: SyncPlan['kind']
-      /** Memory did not reach back far enough, the log did. */
+      /** The transactions came from the log, because memory did not reach back far enough. */
       readonly fromDisk: boolean
     }
   | { readonly type: 'learnerDropped'; readonly sid: ServerId; readonly reason: string }
@@ -73,7 +73,7 @@ export type ZabEvent =
       readonly promised: bigint
       readonly own: bigint
     }
-  /** A change of members is in the log; from now on old and new ones must agree. */
+  /** A change of members is in the log; from now on the old and the new members must agree. */
   | ({ readonly type: 'changeProposed'; readonly version: bigint } & MembershipChange)
   | ({ readonly type: 'reconfigured'; readonly version: bigint } & MembershipChange)
   | { readonly type: 'configNotSaved'; readonly reason: string }

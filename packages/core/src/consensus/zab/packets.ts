@@ -1,4 +1,4 @@
-/** Packets of the quorum port, and what can be wrong with them. */
+/** Packets of the quorum port, and their errors. */
 import {
   MalformedError,
   packetTypes,
@@ -7,7 +7,7 @@ import {
   type QuorumPacket,
 } from '@zabra/protocol'
 
-/** The other side says something that cannot follow from what was said before. */
+/** The other side has broken the protocol. */
 export class ProtocolError extends Error {
   override readonly name: string = 'ProtocolError'
 }

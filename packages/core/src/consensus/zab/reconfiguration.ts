@@ -10,7 +10,7 @@ import { mayGoOnLeading, RoleChange } from './role-change.ts'
 
 /** How a leader changes the members: both configurations must agree, then the new one decides alone. */
 export class Reconfiguration {
-  /** Why the leadership ends with the change that is being committed, if it does. */
+  /** Why the leadership ends with the pending change, if it does. */
   private ending: RoleChange | undefined
   private readonly core: LeaderCore
   private readonly certainty: Certainty
@@ -33,7 +33,7 @@ export class Reconfiguration {
 
   /** The next transaction makes this the configuration. */
   propose(config: Membership): void {
-    // Who decides from here on must be settled before the proposal is: it needs both.
+    // Both configurations must decide before the proposal is made, because it needs both.
     this.core.parts.configs.see(config)
     this.core.reconfigZxid = config.version
   }
@@ -48,7 +48,7 @@ export class Reconfiguration {
     return verifierOf(config).isQuorum(synced)
   }
 
-  /** Both configurations have agreed: the new one alone decides from here on. */
+  /** Both configurations have agreed: from now on the new one decides alone. */
   commit({ zxid, payload }: Proposal): void {
     const { core } = this
     const { configs } = core.parts
@@ -66,7 +66,7 @@ export class Reconfiguration {
     core.reconfigZxid = undefined
   }
 
-  /** All learners have been told. */
+  /** All learners have been notified. */
   committed(): void {
     this.certainty.recount()
     if (this.ending !== undefined) this.core.end(this.ending)

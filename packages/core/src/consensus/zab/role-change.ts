@@ -4,7 +4,7 @@ import { parseMembership, sameMembership, type Membership } from '../../membersh
 import type { ServerId } from '../../membership/quorum.ts'
 import type { ServerSpec } from '../../membership/server-spec.ts'
 
-/** A change of configuration ends a role. Where it names the next leader there is no election. */
+/** A change of configuration ends a role. If it names the next leader, there is no election. */
 export class RoleChange extends Error {
   override readonly name = 'RoleChange'
   readonly leader: ServerId | undefined
@@ -15,7 +15,7 @@ export class RoleChange extends Error {
   }
 }
 
-/** What a configuration means for one that follows or observes. */
+/** Whether a configuration ends the role of a follower or an observer, and why. */
 export function changeForLearner(
   before: Membership,
   after: Membership,
@@ -23,7 +23,7 @@ export function changeForLearner(
     self: ServerId
     leader: ServerId
     isObserver: boolean
-    /** Who leads from now on; undefined where nobody says so. */
+    /** The next leader; undefined if none is named. */
     successor: ServerId | undefined
   },
 ): RoleChange | undefined {
@@ -42,7 +42,7 @@ export function changeForLearner(
   return undefined
 }
 
-/** Whether a leader still has a vote, and is where those who follow it have found it. */
+/** Whether a leader still has a vote, and the address that its followers have used. */
 export function mayGoOnLeading(before: Membership, after: Membership, leader: ServerId): boolean {
   const now = after.servers.get(leader)
   if (now?.role !== 'participant') return false
@@ -54,7 +54,7 @@ function quorumAddresses({ addresses }: ServerSpec): string {
   return addresses.map(({ host, quorumPort }) => `${host}:${quorumPort}`).join('|')
 }
 
-/** The configuration that a transaction proposes; undefined for any other, or one nobody can read. */
+/** The configuration that a transaction proposes; undefined for other transactions and malformed ones. */
 export function configOf({ txn }: Pick<DecodedTxn, 'txn'>): Membership | undefined {
   if (txn.type !== codes.reconfig || txn.body.data === null) return undefined
   return readConfig(txn.body.data)

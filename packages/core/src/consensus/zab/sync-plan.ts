@@ -1,7 +1,7 @@
 import { counterOf, epochOf } from '../../storage/zxid.ts'
 import type { LoggedTxn } from '../../storage/log/committed-log.ts'
 
-/** How a learner is brought to the leader's history. */
+/** How a learner is synchronized with the leader's history. */
 export type SyncPlan =
   /** It lacks these, if any. */
   | { readonly kind: 'diff'; readonly zxid: bigint; readonly txns: readonly LoggedTxn[] }
@@ -10,7 +10,7 @@ export type SyncPlan =
   /** It gets everything. */
   | { readonly kind: 'snap' }
 
-/** Where the leader stood when it was elected: whose history it held, and up to where. */
+/** The history of the leader when it was elected: its epoch and its end. */
 export interface LeaderStart {
   readonly epoch: bigint
   readonly zxid: bigint
@@ -41,10 +41,10 @@ export function planSync(
     }
   }
   if (learner > max && !namesNoTxn) {
-    // Nobody can cut a log after a transaction that never was.
+    // A log cannot be cut after a transaction that never existed.
     return counterOf(max) === 0n ? { kind: 'snap' } : { kind: 'trunc', zxid: max, txns: [] }
   }
-  // It has everything before an epoch of which we still have all transactions.
+  // It has everything before an epoch of which this server still has all transactions.
   if (namesNoTxn && history[0]?.zxid === learner + 1n) {
     return { kind: 'diff', zxid: max, txns: history }
   }

@@ -6,7 +6,7 @@ import type { LearnerProgress } from './learner-progress.ts'
 import { packetOf, ProtocolError } from './packets.ts'
 import { planSync, type SyncPlan } from './sync-plan.ts'
 
-/** What was read from the log for a learner, up to where memory began at that time. */
+/** Transactions read from the log for a learner, up to the oldest in memory at that time. */
 interface OlderHistory {
   readonly txns: readonly LoggedTxn[]
   readonly before: bigint
@@ -20,7 +20,7 @@ export class Synchronization {
   private readonly core: LeaderCore
   /** Learners whose history is complete once no change of members is pending. */
   private readonly awaitingConfig = new Set<LearnerProgress>()
-  /** Where memory began when the log was read for a learner. */
+  /** The oldest transaction in memory when the log was read for a learner. */
   private readonly reading = new Map<LearnerProgress, bigint>()
 
   constructor(core: LeaderCore) {
@@ -40,7 +40,7 @@ export class Synchronization {
       this.synchronize(learner, undefined)
       return
     }
-    // It was away for long: the log may have what memory lacks.
+    // It was away for a long time: the log may have what memory lacks.
     this.reading.set(learner, before)
     ;(core.ready.readLog ??= []).push({ learner, after: loggedZxid, before })
   }
@@ -80,7 +80,7 @@ export class Synchronization {
   private planFor(learnerZxid: bigint, older: OlderHistory | undefined): SyncPlan {
     const { committedLog, db } = this.core.parts
     if (this.core.options.alwaysSendSnapshot === true) return { kind: 'snap' }
-    // A copy: more is added while the history is being sent.
+    // A copy, because transactions are added while the history is being sent.
     const inMemory = [...committedLog.all()]
     // While the log was read, the oldest in memory may have been dropped: that is a gap, and one
     // that cannot be seen where what is left begins a new epoch.
@@ -89,7 +89,7 @@ export class Synchronization {
     return planSync(learnerZxid, history, db.lastZxid, this.core.start)
   }
 
-  /** Without a quorum everybody is needed; afterwards many at once would only slow each other down. */
+  /** Without a quorum every voter is needed; afterwards many at once would slow each other down. */
   private isTooMany(learner: LearnerProgress): boolean {
     const { core } = this
     const { syncsMax } = core.options
@@ -105,7 +105,7 @@ export class Synchronization {
     return true
   }
 
-  /** From now on the learner gets what is proposed and committed; first, what is already proposed. */
+  /** From now on the learner gets proposals and commits, beginning with the pending proposals. */
   private forward(learner: LearnerProgress, after: bigint): void {
     learner.become('synchronizing')
     if (learner.isObserver) return
@@ -118,7 +118,7 @@ export class Synchronization {
   historySent(learner: LearnerProgress): void {
     if (learner.state !== 'synchronizing') return
     if (learner.plan !== 'snap') this.complete(learner, learner.config!)
-    // An Apache learner would take what it is told before NEWLEADER for committed.
+    // An Apache learner would take anything before NEWLEADER as committed.
     else if (this.core.isReconfiguring) this.awaitingConfig.add(learner)
     else this.completeSnapshot(learner)
   }
@@ -132,7 +132,7 @@ export class Synchronization {
     }
   }
 
-  /** The snapshot may hold parts of what was committed while it was sent: with that it is exact. */
+  /** The snapshot may hold parts of transactions committed while it was sent: with those it is exact. */
   private completeSnapshot(learner: LearnerProgress): void {
     this.core.learners.release(learner)
     this.complete(learner, this.configNow)
@@ -140,7 +140,7 @@ export class Synchronization {
 
   private complete(learner: LearnerProgress, config: Uint8Array): void {
     const { core } = this
-    // Behind the whole history: older releases queued it before, and lost data by that.
+    // After the whole history: older releases of Apache sent it before, and lost data.
     core.learners.send(learner, packetOf('newLeader', epochStart(core.epoch), config))
     // Followers of many Apache releases fail over a commit between this and UPTODATE.
     learner.hold()
@@ -149,7 +149,7 @@ export class Synchronization {
     core.learners.listen(learner)
   }
 
-  /** What has been proposed in this epoch is not committed yet: it comes as a proposal. */
+  /** Proposals of this epoch are not committed yet, so they are sent as proposals. */
   private get configNow(): Uint8Array {
     const { configs } = this.core.parts
     return this.core.isEstablished ? configs.committedText : configs.newestText

@@ -3,17 +3,17 @@ import type { ServerState } from '@zabra/protocol'
 import type { ZabEvent } from './options.ts'
 import type { ServerId } from '../../membership/quorum.ts'
 
-/** How far a server has got with its leader, or with its followers. */
+/** The progress of a server with its leader, or with its followers. */
 export type ZabPhase = 'election' | 'discovery' | 'synchronization' | 'broadcast'
 
-/** Where a transaction's header has the time at which it was made. */
+/** The offset of the time in the header of a transaction. */
 const timeAt = 20
 const rotateEveryMs = 30_000
 
-/** What a server measures of its part in an ensemble, whatever its roles. Times are milliseconds. */
+/** What a server of an ensemble measures, in all its roles. Times are milliseconds. */
 export class ZabStats {
   phase: ZabPhase = 'election'
-  /** Who leads, once that is known. */
+  /** The leader, once it is known. */
   leader: ServerId | undefined
   lookings = 0
   diffsSent = 0
@@ -23,7 +23,7 @@ export class ZabStats {
   commitsReceived = 0
   revalidations = 0
   desertions = 0
-  /** Of what was proposed here; -1 before the first. */
+  /** Sizes of proposals made here; -1 before the first. */
   readonly proposalBytes = { last: -1, min: -1, max: -1 }
   readonly electionMs = new Summary()
   readonly unavailableMs = new Summary()
@@ -44,7 +44,7 @@ export class ZabStats {
   private unloggedSince: number | undefined
   private rotatedMs = 0
 
-  /** Something happened; `state` is what this server was when it did. */
+  /** An event; `state` is the state of this server at that time. */
   note(event: ZabEvent, state: ServerState, nowMs: number): void {
     switch (event.type) {
       case 'roleEnded':
@@ -95,7 +95,7 @@ export class ZabStats {
     this.unavailableSinceMs = undefined
   }
 
-  /** We, the leader, propose a transaction of so many bytes. */
+  /** This leader proposes a transaction of this size. */
   proposed(bytes: number, wallMs: number): void {
     this.proposals++
     this.unloggedSince ??= wallMs
@@ -105,7 +105,7 @@ export class ZabStats {
     if (bytes < proposalBytes.min || proposalBytes.min < 0) proposalBytes.min = bytes
   }
 
-  /** Our leader proposes it; an observer hears only of what is committed. */
+  /** The leader has proposed a transaction; an observer gets only committed ones. */
   received(payload: Uint8Array, state: ServerState, wallMs: number): void {
     const made = madeAt(payload)
     this.unloggedSince ??= made
@@ -114,7 +114,7 @@ export class ZabStats {
     this.proposalMs.add(Math.max(0, wallMs - made))
   }
 
-  /** Our log has a batch. */
+  /** The log has a batch. */
   logged(wallMs: number): void {
     if (this.unloggedSince === undefined) return
     this.ackMs.add(Math.max(0, wallMs - this.unloggedSince))

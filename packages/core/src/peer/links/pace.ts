@@ -5,11 +5,11 @@ import { TimeoutError } from '../../base/timeout-error.ts'
 import type { PacketLink } from './packet-link.ts'
 
 /** A snapshot is sent no faster than the learner takes it. */
-const unsentBytesMax = 4 * 1024 * 1024
+const paceBytesMax = 4 * 1024 * 1024
 /** How much of a history, or of a snapshot, is sent before the loop turns. */
 export const sliceBytesDefault = 64 * 1024
 
-/** Lets the loop turn, and the learner take what it was sent; not for ever, though. */
+/** Waits until the learner has taken enough of what it was sent, for a limited time. */
 export async function drained(host: Host, limitMs: number, link: PacketLink): Promise<void> {
   const startedMs = host.monotonicMs()
   do {
@@ -17,7 +17,7 @@ export async function drained(host: Host, limitMs: number, link: PacketLink): Pr
     if (host.monotonicMs() - startedMs > limitMs) {
       throw new TimeoutError('a learner does not take what it is sent')
     }
-  } while (link.unsentBytes > unsentBytesMax && !link.isClosed)
+  } while (link.unsentBytes > paceBytesMax && !link.isClosed)
 }
 
 /** Each as proposed and committed at once; `pause` comes between slices. */

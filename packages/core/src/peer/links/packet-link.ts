@@ -6,11 +6,11 @@ import { isPeerFault, LinkLostError, packetOf } from '../../consensus/zab/packet
 export interface PeerWire {
   /** `link.out` has something to send before this turn ends. */
   flushSoon(): void
-  /** What was handed over by flushing and has not left yet. */
+  /** Bytes that were flushed and have not been sent yet. */
   readonly unsentBytes: number
-  /** To be closed once everything in `link.out` is sent. */
+  /** Closes the connection once everything in `link.out` is sent. */
   close(): void
-  /** `address:port` of the other side, where there is such a thing. */
+  /** `address:port` of the other side, if it has one. */
   readonly remoteAddress?: string
 }
 
@@ -26,7 +26,7 @@ export class PacketLink {
   lastHeardMs: number
   isClosed = false
   onClosed: (() => void) | undefined
-  /** What the other side said that made no sense, if that is why the connection ended. */
+  /** The malformed packet that ended the connection, if that is why it ended. */
   brokenBy: Error | undefined
   packetsSent = 0
   packetsReceived = 0
@@ -165,7 +165,7 @@ export class PacketLink {
     return this.wire.remoteAddress ?? ''
   }
 
-  /** What the other side has not taken yet. */
+  /** Bytes that the other side has not taken yet. */
   get unsentBytes(): number {
     return this.out.position + this.wire.unsentBytes
   }

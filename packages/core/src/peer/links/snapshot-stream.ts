@@ -4,9 +4,9 @@ import type { SnapshotSink } from '../../storage/snapshot/snapshot.ts'
 import { sliceBytesDefault } from './pace.ts'
 import type { PacketLink } from './packet-link.ts'
 
-/** What a snapshot on the wire ends with. */
+/** The signature at the end of a snapshot on the wire. */
 const signature = 'BenWasHere'
-/** What one node, or one list of ACLs, may take at most: more is no snapshot. */
+/** The maximum size of one node or one ACL list; anything larger is not a snapshot. */
 const itemBytesMax = 64 * 1024 * 1024
 
 /**

@@ -108,7 +108,7 @@ export class Load {
     if (slow.length >= slowMax) this.slowMs = slow[indexOfFastest(slow)]!.tookMs + 1
   }
 
-  /** What is told is about the last minute or two. */
+  /** Reports cover the last minute or two. */
   tick(nowMs: number): void {
     if (nowMs - this.recent.startMs < windowMs) return
     const { older } = this

@@ -1,4 +1,4 @@
-/** What a key was counted for. */
+/** The counts of a key. */
 export interface Counted {
   readonly key: string
   readonly reads: number

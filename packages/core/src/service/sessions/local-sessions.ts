@@ -134,7 +134,7 @@ function createsEphemeral(type: number, { bytes, position, end }: Reader): boole
         (part.type === codes.create || part.type === codes.create2) && isEphemeral(part.request),
     )
   } catch (error) {
-    // Whoever decides about it will say so.
+    // The proposer refuses a malformed request.
     if (error instanceof MalformedError) return false
     throw error
   }

@@ -3,7 +3,7 @@ const increment = 0xbn
 const mask = (1n << 48n) - 1n
 const secret = 0xb3415c00n
 
-/** What proves that a session is one's own. */
+/** Passwords prove that a client owns a session. */
 export interface SessionPasswords {
   of(sessionId: bigint): Uint8Array
   isRight(sessionId: bigint, password: Uint8Array | null): boolean

@@ -62,7 +62,7 @@ export interface SessionEnd {
   readonly roles: readonly RoleTaken[]
 }
 
-/** What the server that decides knows. */
+/** What the server that expired the session knows about it. */
 export interface Decision {
   readonly timeoutMs: number
   /** By its clock, to the tick. */
@@ -96,7 +96,7 @@ export class SessionEnds {
   readonly expired: SessionEnd[] = []
   /** Those that somebody closed. */
   readonly closed: SessionEnd[] = []
-  /** Told of each end. */
+  /** Called with each end. */
   onEnd: ((end: SessionEnd) => void) | undefined
   private readonly clock: Clock
   private readonly known = new Map<bigint, Known>()
@@ -158,7 +158,7 @@ export class SessionEnds {
     }
   }
 
-  /** The loop of this server did not turn for so long. */
+  /** How long the event loop of this server was blocked. */
   stalled(ms: number): void {
     this.stalls.push({ endedWallMs: this.clock.wallMs, ms })
     if (this.stalls.length > eventsMax) this.stalls.shift()

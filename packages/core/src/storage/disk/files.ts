@@ -26,7 +26,7 @@ export function unfinishedName(name: string): string {
   return unfinishedPrefix + name
 }
 
-/** What an interrupted write of ours or of Apache's left behind. */
+/** Leftovers of an interrupted write, by zabra or Apache. */
 export function isLeftover(name: string): boolean {
   return /^new\.(log|snapshot)\./.test(name) || /^snapshot\..*\.tmp$/.test(name)
 }

@@ -24,7 +24,7 @@ export interface MemoryDiskOptions {
   readonly bytesMax?: number
 }
 
-/** What becomes of a write that was not durable: the ranges of its bytes that survive. */
+/** Decides which ranges of a write that was not durable survive a crash. */
 export type Tear = (
   path: string,
   bytes: Uint8Array,
@@ -33,7 +33,7 @@ export type Tear = (
 
 /** Files in memory: the storage of a server that keeps nothing, and the disk of tests. */
 export class MemoryDisk implements Disk {
-  /** What the names mean now, and what they would mean after a crash. */
+  /** The files by name now, and after a crash. */
   private names = new Map<string, MemoryFile>()
   private durableNames = new Map<string, MemoryFile>()
   private readonly directories = new Set<string>()
@@ -179,7 +179,7 @@ export class MemoryDisk implements Disk {
     return this.names.has(path)
   }
 
-  /** What a file would hold after a crash; undefined where there would be none. */
+  /** The content of a file after a crash; undefined if it would not exist. */
   durableContent(path: string): Uint8Array | undefined {
     return this.durableNames.get(path)?.durableBytes()
   }
@@ -253,7 +253,7 @@ type Change = { readonly position: number; readonly bytes: Uint8Array } | { read
 
 class MemoryFile {
   private content = new Content()
-  /** What would be there after a crash, and what has happened since. */
+  /** The durable content, and the writes since. */
   private durable: Content | undefined
   private changes: Change[] = []
   /** With its changes, what is durable comes to what is there. */

@@ -18,7 +18,7 @@ export class ReadAhead {
     if (this.taken === have && have > 0) {
       this.taken = 0
       this.pending = this.source(this.chunk)
-      // Whoever reads next is told; nobody may.
+      // The next read reports the error, if there is one.
       this.pending.catch(() => {})
     }
     return count

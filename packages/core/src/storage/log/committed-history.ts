@@ -10,9 +10,9 @@ import type { Disk } from '../../ports.ts'
 import type { LoggedTxn } from './committed-log.ts'
 import { follows } from '../zxid.ts'
 
-/** So much of the last snapshot's size may be sent as transactions instead of it. */
+/** The part of the last snapshot's size that may be sent as transactions instead. */
 const snapshotSizeFactorDefault = 0.33
-/** What is read waits in memory until the learner has taken it: a snapshot does not. */
+/** Limits memory, because transactions that were read wait until the learner takes them. */
 const historyBytesMax = 256 * 1024 * 1024
 
 /**
@@ -25,7 +25,7 @@ export async function readHistory(
   { snapshotDir, logDir }: { snapshotDir: string; logDir: string },
   after: bigint,
   before: bigint,
-  /** Negative: never. 0: however much it is, within bounds. */
+  /** Negative: never. 0: any amount, within limits. */
   snapshotSizeFactor = snapshotSizeFactorDefault,
   limitBytes: number = historyBytesMax,
 ): Promise<LoggedTxn[] | undefined> {
@@ -49,13 +49,13 @@ export async function readHistory(
     } finally {
       await log.close()
     }
-    // What comes next may begin a new epoch, and that follows on anything: nobody would notice.
+    // The next record may begin a new epoch, which may follow anything, so a gap would go unnoticed.
     if (log.end.reason !== 'end' && log.end.reason !== 'endMark') return undefined
   }
   return wanted.leadsUpTo() ? wanted.txns : undefined
 }
 
-/** Collects what is asked for, as long as nothing is missing. */
+/** Collects the transactions of the range, as long as none is missing. */
 class Wanted {
   readonly txns: LoggedTxn[] = []
   reachesBack = false
@@ -78,7 +78,7 @@ class Wanted {
       this.reachesBack ||= zxid <= this.after
       if (!this.reachesBack) return 'no'
       if (zxid >= this.before) return this.leadsUpTo(zxid) ? 'complete' : 'no'
-      // The transaction the learner has is kept too: it proves that its history is ours.
+      // The learner's last transaction is kept too: it proves that the histories are the same.
       if (zxid < this.after) continue
       const last = this.txns.at(-1)
       if (last !== undefined && this.lacksBetween(last.zxid, zxid)) return 'no'

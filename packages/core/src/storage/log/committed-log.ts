@@ -1,14 +1,14 @@
 import { assert } from '../../base/assert.ts'
 
-/** A transaction as it travels and as it is logged: header, body and digest. */
+/** A transaction as it is sent and logged: header, body and digest. */
 export interface LoggedTxn {
   readonly zxid: bigint
   readonly payload: Uint8Array
 }
 
-/** The most recent committed transactions, from which a learner that was away is brought up. */
+/** The most recent committed transactions, to send to learners that were away. */
 export class CommittedLog {
-  /** Told of each transaction as it is committed. */
+  /** Called with each committed transaction. */
   onAdded: ((txn: LoggedTxn) => void) | undefined
   private readonly countMax: number
   private txns: LoggedTxn[] = []
@@ -33,7 +33,7 @@ export class CommittedLog {
     assert(this.isEmpty || txn.zxid > this.max, 'transactions are committed in order')
     this.txns.push(txn)
     this.onAdded?.(txn)
-    // Shortened now and then, not each time: dropping the first element moves all others.
+    // Shortened only now and then, because removing the first element moves all others.
     if (this.txns.length >= 2 * this.countMax) this.txns = this.txns.slice(-this.countMax)
   }
 

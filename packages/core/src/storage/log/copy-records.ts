@@ -9,14 +9,14 @@ import { judgeEnd } from './log-damage.ts'
 import { LogFileReader, type LogReaderOptions, type LogRecords } from './log-reader.ts'
 
 export interface RecordRange {
-  /** The copy begins behind this transaction. */
+  /** The copy begins after this transaction. */
   readonly after: bigint
   /**
    * The checksum of its record, which shows that these logs are of the same history. Left out,
    * a snapshot of this zxid stands in these directories, and its logs follow it.
    */
   readonly checksum?: number | undefined
-  /** The last transaction; left out, everything sound is copied. */
+  /** The last transaction; by default everything sound is copied. */
   readonly to?: bigint | undefined
 }
 
@@ -43,11 +43,11 @@ export class CopyError extends Error {
   }
 }
 
-/** What there is of a history, each in ascending order. */
+/** The files of a history, each kind in ascending order. */
 export interface LoggedFiles {
   readonly logs: readonly (StoredFile & { readonly directory: string })[]
   readonly snapshots: readonly StoredFile[]
-  /** Another database began at each of these: what came before does not lead to it. */
+  /** Zxids at which another database began: earlier records do not lead to it. */
   readonly breaks: readonly bigint[]
 }
 
@@ -58,7 +58,7 @@ export function isNextZxid(zxid: bigint, next: bigint): boolean {
   return next === zxid + 1n || (next >> 32n > zxid >> 32n && (next & counterMask) <= 1n)
 }
 
-/** The records of a range as they stand in the files, in stretches of up to about a mebibyte. */
+/** The records of a range, unchanged, in stretches of up to about a mebibyte. */
 export async function* copyRecords(
   disk: Disk,
   { logs, snapshots, breaks }: LoggedFiles,
@@ -121,7 +121,7 @@ class Copy {
     this.last = range.after
   }
 
-  /** What of a stretch belongs to the range. */
+  /** The part of a stretch that belongs to the range. */
   take(records: LogRecords, file: string): Uint8Array | undefined {
     const { after, to } = this.range
     let start = -1
@@ -143,11 +143,11 @@ class Copy {
       end = reader.end + 1
     }
     if (to !== undefined && this.last === to && this.isAnchored) this.isDone = true
-    // The reader uses its bytes again.
+    // The reader reuses its bytes.
     return start < 0 ? undefined : records.reader.bytes.slice(start, end)
   }
 
-  /** Behind the last record: everything that was wanted must have come. */
+  /** After the last record: the whole range must have been read. */
   end(): void {
     const { after, to } = this.range
     if (!this.isAnchored) this.anchorAtSnapshot()

@@ -16,13 +16,13 @@ import { adler32 } from '../../base/checksum.ts'
 import { faultCode, type Disk, type WriteHandle } from '../../ports.ts'
 
 export interface Extent {
-  /** Everything up to this transaction was durable. */
+  /** Everything up to this transaction is durable. */
   readonly zxid: bigint
   /** The first transaction of the log being written; undefined before the first append to one. */
   readonly log: bigint | undefined
   /** Nothing was logged after `zxid`. */
   readonly isClosed: boolean
-  /** False where nothing was synced (`forceSync=no`): a loss of power may have taken any of it. */
+  /** False without syncs (`forceSync=no`): a power failure may have lost any part of it. */
   readonly isSynced: boolean
 }
 
@@ -37,7 +37,7 @@ const lineBytes = 512
 const pattern =
   /^(zabra-extent 1 turn=([0-9a-f]{8}) zxid=([0-9a-f]{16}) log=([0-9a-f]{16}) closed=([01]) synced=([01])) check=([0-9a-f]{8}) *\n$/
 
-/** The newest note of a directory; undefined where there is none, or none that can be read. */
+/** The newest note of a directory; undefined if there is no readable one. */
 export async function readExtent(disk: Disk, directory: string): Promise<NotedExtent | undefined> {
   const bytes = new Uint8Array(2 * lineBytes)
   try {
@@ -57,7 +57,7 @@ export async function readExtent(disk: Disk, directory: string): Promise<NotedEx
   return first.turn > second.turn ? first : second
 }
 
-/** Writes a note in place of the one before the newest; `newest` is what the file holds. */
+/** Writes a note over the older one of the two; `newest` is the other one. */
 export async function writeExtent(
   disk: Disk,
   directory: string,

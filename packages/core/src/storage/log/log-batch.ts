@@ -2,7 +2,7 @@ import { endOfRecord, Writer, type CodecMemory } from '@zabra/protocol'
 import { assert } from '../../base/assert.ts'
 import { adler32OfView } from '../../base/checksum.ts'
 
-/** Checksum and length stand before the payload of a record, the end mark after it. */
+/** Checksum and length precede the payload of a record, the end mark follows it. */
 export const recordPrefixBytes = 12
 export const recordBytesOver = recordPrefixBytes + 1
 
@@ -42,7 +42,7 @@ export class LogBatch {
     this.records++
   }
 
-  /** Whose transaction the last one is: its header begins with that. */
+  /** The client of the last transaction, with which its header begins. */
   get lastClientId(): bigint {
     return this.writer.view.getBigInt64(this.payloadStart)
   }

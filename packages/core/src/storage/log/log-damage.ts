@@ -1,5 +1,5 @@
 /**
- * What it means when the newest log does not end as it should.
+ * Judges a newest log that does not end properly.
  *
  * A crash in the middle of a write leaves each sector of it old or new, in any order. Old means
  * zeros, or the mark that the append before had left at that place. That is a torn tail: nobody was
@@ -18,21 +18,21 @@ const windowBytes = 4 * 1024 * 1024
 const sectorBytes = 512
 /** At the start of a record. */
 const checksumBytes = 8
-/** A log without end marks tells no more than this: a single write is hardly larger. */
+/** The assumed maximum size of a write, for logs without end marks. */
 const writeBytesMax = 16 * 1024 * 1024
 
 export interface Verdict {
   readonly kind: 'clean' | 'torn' | 'damaged'
-  /** Where the sound records end. */
+  /** The end of the sound records. */
   readonly position: number
-  /** Bytes behind that which are not zero, up to the last of them. */
+  /** Bytes after that, up to the last one that is not zero. */
   readonly restBytes: number
-  /** Sound records behind the place where reading stopped. */
+  /** Sound records after the place where reading stopped. */
   readonly intactRecords: number
   readonly lastIntactZxid: bigint
-  /** But for the one that cannot be read, everything behind is known to be sound records or old. */
+  /** Apart from the unreadable record, everything after it is sound records or old bytes. */
   readonly isRestKnown: boolean
-  /** Why it is damage, as the rest of a sentence. */
+  /** Why this is damage, as the end of a sentence. */
   readonly because: string
 }
 
@@ -104,7 +104,7 @@ function upToNext(log: LogFileReader, { firstIntact, end }: Survey): Promise<Uin
   return log.peek(position, Math.min(firstIntact, end, position + writeBytesMax) - position)
 }
 
-/** The payload is all there, so the write was finished and only the length is wrong. */
+/** The payload is complete, so the write was finished and only the length is wrong. */
 function isWholeButForItsLength(bytes: Uint8Array): boolean {
   const payloadBytes = bytes.length - recordBytesOver
   return (
@@ -144,7 +144,7 @@ function hasOldSector(bytes: Uint8Array, position: number): boolean {
 }
 
 interface Survey {
-  /** Behind the last byte of the file that is not zero. */
+  /** The end of the file without its trailing zeros. */
   end: number
   intactRecords: number
   firstIntact: number

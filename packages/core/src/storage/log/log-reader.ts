@@ -15,16 +15,16 @@ import { ReadAhead } from '../disk/read-ahead.ts'
 import { allZeros } from './zeros.ts'
 
 const stretchBytes = 1024 * 1024
-/** What is longer is no record, unless the reader is told to expect it. */
+/** The maximum size of a record, unless the reader is told another. */
 const recordBytesMaxLeast = 64 * 1024 * 1024
 /** Where clientId and cxid end and the zxid of a payload begins. */
 const zxidOffset = 12
 
 /** Why reading stopped: the first two are how a log should end. */
 export type LogEndReason =
-  /** The file is over, or only zeros follow. */
+  /** The file ends, or only zeros follow. */
   | 'end'
-  /** Nothing but the mark of the last append. */
+  /** Only the mark of the last append follows. */
   | 'endMark'
   /** Too short for a header, or zeros in place of one. */
   | 'noHeader'
@@ -35,39 +35,39 @@ export type LogEndReason =
   | 'badLength'
   | 'noEndOfRecord'
   | 'badChecksum'
-  /** A sound record that cannot stand here: shorter than a header, or its zxid does not grow. */
+  /** A record with a valid checksum that is shorter than a header, or whose zxid does not grow. */
   | 'badRecord'
 
 export interface LogEnd {
   readonly reason: LogEndReason
-  /** Where the last sound record ends. */
+  /** The end of the last sound record. */
   readonly position: number
-  /** The length the next record claims, where that can be read. */
+  /** The length the next record claims, if it can be read. */
   readonly claimedBytes: number
 }
 
 export interface LogReaderOptions {
-  /** Longer records may be expected than any server writes by default. */
+  /** The maximum size of a record; by default more than any server writes. */
   readonly recordBytesMax?: number
-  /** Where a record is known to begin: reading starts there instead of at the first one. */
+  /** The start of a record, where reading begins; by default the first one. */
   readonly from?: number
-  /** How much is read at a time; a megabyte unless told. */
+  /** Bytes read at a time; a megabyte by default. */
   readonly stretchBytes?: number
 }
 
-/** A stretch of records in memory; `next` moves to the next one, and is false behind the last. */
+/** A stretch of records in memory; `next` moves to the next one, and returns false after the last. */
 export class LogRecords {
-  /** Stands at the payload of the current record (header, body, digest) and ends with it. */
+  /** Covers the payload of the current record: header, body, digest. */
   readonly reader = new Reader()
   zxid = 0n
-  /** Where the current record begins in its file. */
+  /** The start of the current record in its file. */
   position = 0
   private bytes = new Uint8Array(0)
   private at = 0
   private stretchEnd = 0
   private base = 0
 
-  /** Where the current record ends in its file. */
+  /** The end of the current record in its file. */
   get end(): number {
     return this.base + this.at
   }
@@ -102,7 +102,7 @@ export class LogRecords {
 export class LogFileReader {
   readonly path: string
   readonly bytes: number
-  /** Known when the last stretch is read. */
+  /** Set when the last stretch is read. */
   end: LogEnd = { reason: 'end', position: 0, claimedBytes: 0 }
   /** The zxid of the last sound record so far; 0 before there is one. */
   lastZxid = 0n
@@ -168,13 +168,13 @@ export class LogFileReader {
     await this.file.close()
   }
 
-  /** Reads a part of the file, for a closer look; shorter than asked at the end of the file. */
+  /** Reads a part of the file; less than requested at the end of the file. */
   async peek(position: number, bytes: number): Promise<Uint8Array> {
     const into = new Uint8Array(Math.max(0, Math.min(bytes, this.bytes - position)))
     return this.peekInto(position, into)
   }
 
-  /** The same, without new memory for each of many looks. */
+  /** The same into a given buffer, for many reads. */
   async peekInto(position: number, into: Uint8Array): Promise<Uint8Array> {
     return into.subarray(0, await this.file.read(position, into))
   }
@@ -188,7 +188,7 @@ export class LogFileReader {
     return false
   }
 
-  /** How many bytes of the buffer are whole, sound records; sets `end` at the first that is not. */
+  /** Counts the bytes of whole, sound records in the buffer; sets `end` at the first other one. */
   private measure(filled: number, base: number, atEnd: boolean): number {
     const bytes = this.buffer
     const reader = new Reader(bytes)

@@ -6,7 +6,7 @@ import { recordBytesOver } from './log-batch.ts'
 import { checksumHolds, intAt, type LogFileReader } from './log-reader.ts'
 import { RecoveryError } from '../recovery/recovery-error.ts'
 
-/** Where no mark tells how long the last write was, no write was longer than this. */
+/** The assumed maximum size of the last write, if there is no end mark. */
 const unmarkedBytes = 16 * 1024 * 1024
 
 /**
@@ -21,7 +21,7 @@ export async function makeDurable(disk: Disk, log: LogFileReader): Promise<void>
   await rewrite(disk, log, isMarked ? await markedWrite(log) : await unmarkedEnd(log), log.bytes)
 }
 
-/** The same, where what follows the last sound record is cut off. */
+/** The same, and cuts off everything after the last sound record. */
 export async function cutOff(disk: Disk, log: LogFileReader): Promise<void> {
   await rewrite(disk, log, await unmarkedEnd(log), log.end.position)
 }
@@ -50,7 +50,7 @@ async function rewrite(
   await disk.syncDirectory(path.slice(0, path.lastIndexOf('/')))
 }
 
-// What is written back is read a second time here, and must be vouched for.
+// The bytes are read a second time here, so they are checked again.
 
 async function markedWrite(log: LogFileReader): Promise<Stretch> {
   const { position } = log.end

@@ -4,7 +4,7 @@ import type { Compression } from '../snapshot/snapshot-output.ts'
 import { snapshotReach } from '../snapshot/snapshot-reach.ts'
 import { LogFileReader } from './log-reader.ts'
 
-/** The log does not hold the transaction it is to be cut after. */
+/** The log does not hold the transaction after which it must be cut. */
 export class TruncateError extends Error {
   override readonly name = 'TruncateError'
 }
@@ -41,12 +41,12 @@ export async function truncateAfter(
   if (cut?.holdsIt !== true && !isSnapshotEnd) {
     throw new TruncateError(`no log in ${logDir} holds ${zxid.toString(16)}`)
   }
-  // Snapshots go first: after a crash in between, recovery must not find one that is ahead.
+  // Snapshots are removed first: after a crash in between, recovery must not find one that is ahead.
   for (const { name } of snapshots.filter((snapshot) => snapshot.zxid > base)) {
     await disk.remove(`${snapshotDir}/${name}`)
   }
   await disk.syncDirectory(snapshotDir)
-  // The newest first and each durably: a crash in between must leave no gap among them.
+  // The newest is removed first, each durably: a crash in between must leave no gap.
   for (const { name } of logs.filter((log) => log.zxid > zxid).toReversed()) {
     await disk.remove(`${logDir}/${name}`)
     await disk.syncDirectory(logDir)
@@ -77,10 +77,10 @@ async function findBase(
     const reach = await snapshotReach(disk, snapshotDir, snapshot, compression)
     if (reach === undefined) return undefined
     if (reach.zxid <= zxid) {
-      // One that another follows was finished before that one began.
+      // A snapshot was finished before the next one began.
       return reach.isCertain || isFollowed ? snapshot.zxid : undefined
     }
-    // A leader's snapshot takes the place of another history: the logs must lead across it.
+    // A leader's snapshot replaces another history: the logs must lead across it.
     const cut = await findCut(disk, logDir, logs, snapshot.zxid)
     if (cut?.holdsIt !== true) return undefined
     isFollowed = true
@@ -104,12 +104,12 @@ function lacksBeginning(
 
 interface Cut {
   readonly name: string
-  /** Where what follows the transaction begins. */
+  /** The position after the transaction. */
   readonly position: number
   readonly holdsIt: boolean
 }
 
-/** Undefined where nothing is to be cut: the transaction lies behind what the log holds. */
+/** Undefined if there is nothing to cut, because the log ends before the transaction. */
 async function findCut(
   disk: Disk,
   logDir: string,
@@ -130,7 +130,7 @@ async function findCut(
     }
     const { reason, position } = log.end
     if (holdsIt) return { name, position, holdsIt }
-    // What cannot be read now may be read again by the next who looks.
+    // A later attempt may be able to read it.
     if (reason === 'end' || reason === 'endMark' || reason === 'noHeader') return undefined
     throw new TruncateError(`${logDir}/${name} cannot be read as far as ${zxid.toString(16)}`)
   } finally {

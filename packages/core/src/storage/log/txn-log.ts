@@ -9,13 +9,13 @@ import type { LogBatch } from './log-batch.ts'
 
 export interface TxnLogOptions {
   readonly directory: string
-  /** How far a file is lengthened ahead of its records; 0 switches that off. */
+  /** How many bytes a file is lengthened ahead of its records; 0 for none. */
   readonly preAllocBytes?: number
-  /** False leaves it to the operating system when bytes become durable. */
+  /** If false, the operating system decides when bytes become durable. */
   readonly forceSync?: boolean
   /** The last record that recovery found: appends go on after it. */
   readonly lastZxid?: bigint
-  /** Where the log notes how far it goes; it does not where this is left out. */
+  /** The directory for notes of the log's extent; without it there are none. */
   readonly extentDirectory?: string | undefined
 }
 
@@ -32,10 +32,10 @@ export class LogFailedError extends Error {
 export const preAllocBytesDefault = 64 * 1024 * 1024
 /** The file grows when its records come this close to its end. */
 const marginBytes = 4096
-/** How much real zeros are written at a time, and how near the records come before the next. */
+/** The size of a block of zeros, and how close the records come to its end before the next one. */
 const fillBytes = 1024 * 1024
 const fillMarginBytes = 256 * 1024
-/** Above this a batch pays for its own allocation: filling first would write everything twice. */
+/** Larger batches allocate their own space, because filling it first would write everything twice. */
 const fillBatchBytesMax = 64 * 1024
 
 const fileHeader = encode(FileHeader, { magic: logMagic, version: fileVersion, dbid: 0n })
@@ -62,13 +62,13 @@ export class TxnLog {
   private path = ''
   private position = 0
   private size = 0
-  /** Up to here there are real zeros ahead of the records, or will be when `filling` is done. */
+  /** The end of the zeros ahead of the records, once `filling` is done. */
   private filledTo = 0
   private filling: Promise<void> | undefined
   private readonly extentDirectory: string | undefined
   /** The last transaction that a recovery would find. */
   private durableZxid: bigint
-  /** The newest note; undefined before the first, and where recovery may have written another. */
+  /** The newest note; undefined before the first, and if recovery may have written another. */
   private noted: NotedExtent | undefined
   /** The transaction that the file being written begins with. */
   private firstOfFile: bigint | undefined
@@ -77,7 +77,7 @@ export class TxnLog {
   private rollWanted = false
   private appending = false
   private failure: LogFailedError | undefined
-  /** Files left behind by a roll, on their way to being closed. */
+  /** Files that are being closed after a roll. */
   private closing: Promise<void> = Promise.resolve()
 
   constructor(disk: Disk, options: TxnLogOptions) {
@@ -134,7 +134,7 @@ export class TxnLog {
     assert(!this.appending, 'an append is over before the log is closed')
     this.leaveFile()
     await this.closing
-    // After a failure nobody knows how far the log goes.
+    // After a failure the end of the log is unknown.
     if (this.failure === undefined) await this.noteExtent(true)
   }
 
@@ -159,7 +159,7 @@ export class TxnLog {
    */
   async rebase(zxid: bigint): Promise<void> {
     this.durableZxid = zxid
-    // In both lines: if one cannot be read later, the other must not claim what is cut off.
+    // In both lines: if one is unreadable later, the other must not claim what is cut off.
     for (let line = 0; line < 2; line++) {
       await this.note({ zxid, log: undefined, isClosed: true }, true)
     }
@@ -173,7 +173,7 @@ export class TxnLog {
     this.isExtentKept = true
   }
 
-  /** What was missing is there, or was never committed. */
+  /** The missing transactions are there now, or were never committed. */
   async releaseExtent(): Promise<void> {
     if (!this.isExtentKept) return
     this.isExtentKept = false
@@ -206,7 +206,7 @@ export class TxnLog {
     if (this.preAllocBytes > 0 && end + endMarkBytes + marginBytes >= this.size) {
       await this.lengthen(file, end + endMarkBytes + marginBytes)
     }
-    // Zeros under way must not land on top of records.
+    // Zeros being written must not overwrite records.
     if (this.filling !== undefined && end + endMarkBytes > this.filledTo - fillBytes) {
       await this.filling
     }
@@ -221,7 +221,7 @@ export class TxnLog {
     if (this.forceSync && recordBytes <= fillBatchBytesMax) this.fillAhead(file)
   }
 
-  /** The file gets its name when its header is durable: no reader ever meets one without. */
+  /** The file gets its name when its header is durable, so no reader finds one without a header. */
   private async startFile(firstZxid: bigint): Promise<void> {
     const name = logName(firstZxid)
     const unfinished = `${this.directory}/${unfinishedName(name)}`
@@ -241,7 +241,7 @@ export class TxnLog {
     this.position = this.size = this.filledTo = fileHeaderBytes
   }
 
-  /** Zeros that take no room; failing here is no harm as long as the records find theirs. */
+  /** Lengthens the file without using space. A failure does no harm while records can be written. */
   private async lengthen(file: WriteHandle, needed: number): Promise<void> {
     const size =
       this.size + Math.ceil((needed - this.size) / this.preAllocBytes) * this.preAllocBytes
@@ -273,7 +273,7 @@ export class TxnLog {
     )
   }
 
-  /** Every record in the file is durable; what was laid out ahead is given back. */
+  /** Closes a file whose records are durable, and cuts off its unused end. */
   private leaveFile(): void {
     this.rollWanted = false
     const { file, filling, position } = this
@@ -292,7 +292,7 @@ export class TxnLog {
    * cut off again, so that a different one in its place is not followed by a rest of this one.
    */
   private async judge(error: unknown): Promise<Error> {
-    // Nothing was written yet: others may give descriptors back.
+    // Nothing was written yet, and descriptors may become free.
     if (this.file === undefined && isWithoutDescriptor(error)) {
       const message = `no file descriptor is left for the next transaction log in ${this.directory}`
       return new DiskFullError(message, { cause: error })

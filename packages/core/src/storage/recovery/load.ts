@@ -2,7 +2,7 @@ import { Database, type DatabaseOptions } from '../../state/database.ts'
 import type { Disk } from '../../ports.ts'
 import { recover, type Recovered, type RecoveryOptions, type RecoveryTarget } from './recovery.ts'
 
-/** A database as recovery, or a leader's snapshot, fills it. */
+/** A database that is filled by recovery or by a leader's snapshot. */
 export class LoadingDatabase implements RecoveryTarget {
   readonly db: Database
   private hasSystemNodes = false
@@ -49,7 +49,7 @@ export class LoadingDatabase implements RecoveryTarget {
   }
 
   apply(...args: Parameters<RecoveryTarget['apply']>): void {
-    // Only now: a snapshot brings them itself.
+    // Not earlier, because a snapshot contains these nodes.
     if (!this.hasSystemNodes) this.createSystemNodes()
     const [reader] = args
     this.onReplayed?.(reader.bytes.subarray(reader.position, reader.end))
@@ -62,7 +62,7 @@ export async function loadDatabase(
   disk: Disk,
   recovery: RecoveryOptions,
   options: DatabaseOptions,
-  /** Told of each logged transaction; the bytes are used again. */
+  /** Called with each logged transaction; the bytes are reused afterwards. */
   onReplayed?: (payload: Uint8Array) => void,
 ): Promise<{ db: Database; recovered: Recovered<unknown> }> {
   const recovered = await recover(

@@ -10,9 +10,9 @@ import type { RecoveryOptions } from './recovery.ts'
  */
 export type EndVerdict = 'complete' | 'accepted' | 'lacking'
 
-/** Compares how far the files go with how far they are noted to have gone. */
+/** Compares the end of the files with the noted extent. */
 export class EndCheck {
-  /** Everything up to here is noted as durable; undefined where nothing is noted. */
+  /** Everything up to here is noted as durable; undefined without a note. */
   readonly durableTo: bigint | undefined
   private readonly options: RecoveryOptions
   private readonly extent: Extent | undefined
@@ -25,7 +25,7 @@ export class EndCheck {
     this.durableTo = extent?.zxid
   }
 
-  /** Throws where something that was acknowledged may be missing and nobody else can bring it. */
+  /** Throws if acknowledged transactions may be missing and no other server can send them. */
   judge(reached: bigint): EndVerdict {
     const { extent } = this
     const problem = extent === undefined ? undefined : this.problem(extent, reached)

@@ -1,9 +1,9 @@
-/** Recovery refuses: to go on might lose something that was acknowledged. */
+/** Recovery refuses, because going on might lose acknowledged transactions. */
 export class RecoveryError extends Error {
   override readonly name = 'RecoveryError'
   readonly file: string
 
-  /** `problem` and `remedy` are parts of the sentence the operator reads. */
+  /** `problem` and `remedy` are parts of the error message. */
   constructor(file: string, problem: string, remedy: string) {
     super(`${file}: ${problem}. The server does not start, so that nothing is lost: ${remedy}.`)
     this.file = file

@@ -1,4 +1,4 @@
-/** What recovery did, for the log. */
+/** The steps of a recovery, for the log. */
 export type RecoveryEvent =
   | { readonly type: 'freshDirectory'; readonly file: string }
   | { readonly type: 'unexpectedlyEmpty'; readonly file: string }

@@ -32,16 +32,16 @@ import { looksComplete } from '../snapshot/snapshot-validity.ts'
 
 /** A database being recovered. */
 export interface RecoveryTarget extends SnapshotSink {
-  /** Set by recovery: the zxid of the snapshot, then of each record that was applied. */
+  /** Set by recovery to the zxid of the snapshot, then of each applied record. */
   lastZxid: bigint
-  /** One log payload: header, body, digest. The bytes are used again: copy what must stay. */
+  /** One log payload: header, body, digest. The bytes are reused afterwards, so copy what must stay. */
   apply(reader: Reader): void
 }
 
 export interface RecoveryOptions {
   readonly snapshotDir: string
   readonly logDir: string
-  /** Replays logs onto an empty database where there is no snapshot at all. */
+  /** Replays logs onto an empty database if there is no snapshot. */
   readonly trustEmptySnapshot?: boolean
   /**
    * Where recovery would refuse, it keeps what is sound up to the damage and sets the rest aside
@@ -50,17 +50,17 @@ export interface RecoveryOptions {
   readonly acceptDamage?: boolean
   readonly recordBytesMax?: number
   readonly compression?: Compression
-  /** What an empty directory means; left out, it is a new database's. */
+  /** How to treat an empty directory; by default it is a new database. */
   readonly whenEmpty?: WhenEmpty
-  /** There are others who have the data: that some is missing here is no reason to refuse. */
+  /** Other servers have the data, so missing transactions are no reason to refuse. */
   readonly othersHaveIt?: boolean
   readonly trace?: (event: RecoveryEvent) => void
 }
 
 export interface WhenEmpty {
-  /** An empty directory is not what was expected. */
+  /** An empty directory is unexpected. */
   readonly isUnexpected: boolean
-  /** A file, in this directory and of this name, says that it is expected all the same, once. */
+  /** A file of this name permits an empty directory once. */
   readonly permission: { readonly directory: string; readonly name: string }
 }
 
@@ -77,11 +77,11 @@ export interface Recovered<T> {
    * logs do: others have the data, and this server must not vote.
    */
   readonly lacksData: boolean
-  /** Something was set aside: a snapshot should be taken at once. */
+  /** Damaged parts were set aside: a snapshot should be taken at once. */
   readonly damageAccepted: boolean
 }
 
-/** Loads the database of a directory, or makes one where there is none. */
+/** Loads the database of a directory, or creates one. */
 export async function recover<T extends RecoveryTarget>(
   disk: Disk,
   options: RecoveryOptions,
@@ -149,7 +149,7 @@ async function noteReached(
   const isLower = before !== undefined && before.zxid > zxid
   try {
     const noted = await writeExtent(disk, directory, extent, { newest: before, isDurable: true })
-    // Nor may the other line claim what is gone.
+    // The other line must not claim the lost transactions either.
     if (isLower) await writeExtent(disk, directory, extent, { newest: noted, isDurable: true })
   } catch (error) {
     if (isLower || faultCode(error) !== 'ENOSPC') throw error
@@ -160,11 +160,11 @@ interface Chosen<T> {
   readonly target: T
   readonly file: string
   readonly zxid: bigint
-  /** The last transaction that left traces in the snapshot, as far as it tells. */
+  /** The last transaction known to have left traces in the snapshot. */
   readonly reachedZxid: bigint
 }
 
-/** Newest first; a target that a broken snapshot was loaded into is thrown away. */
+/** Tries the newest first; a target with a broken snapshot is discarded. */
 async function chooseSnapshot<T extends RecoveryTarget>(
   disk: Disk,
   options: RecoveryOptions,
@@ -204,7 +204,7 @@ function isAboutTheFile(error: unknown): error is Error {
   )
 }
 
-/** Passes everything on, and notes how far the content of the snapshot reaches. */
+/** Forwards everything, and records how far the content of the snapshot reaches. */
 class WatchedTarget implements SnapshotSink {
   readonly reach = new ReachWatch()
   private readonly sink: SnapshotSink
@@ -287,7 +287,7 @@ function refuseWithoutSnapshot(
   }
 }
 
-/** The permission is used up by any start, as in Apache. */
+/** Any start uses up the permission, as in Apache. */
 async function isEmptyExpected(disk: Disk, { whenEmpty }: RecoveryOptions): Promise<boolean> {
   if (whenEmpty === undefined) return true
   const { directory, name } = whenEmpty.permission
@@ -314,7 +314,7 @@ function refuseEmpty(
   )
 }
 
-/** The database must reach as far as the names and the digests of its snapshots say it once did. */
+/** The database must reach as far as the names and digests of its snapshots claim. */
 async function refuseLostEnd<T>(
   disk: Disk,
   options: RecoveryOptions,

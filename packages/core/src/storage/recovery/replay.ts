@@ -14,13 +14,13 @@ export interface Replayed {
   readonly zxid: bigint
   readonly records: number
   readonly damageAccepted: boolean
-  /** The end of the logs is missing, and others have it. */
+  /** The end of the logs is missing, and other servers have it. */
   readonly lacksEnd: boolean
 }
 
 type Trace = (event: RecoveryEvent) => void
 
-/** A place in the logs behind which nothing can be trusted. */
+/** A position in the logs after which nothing can be trusted. */
 class Damage extends Error {
   readonly position: number
   readonly remedy: string
@@ -38,7 +38,7 @@ export async function replayLogs(
   options: RecoveryOptions,
   logs: readonly StoredFile[],
   snapshotZxid: bigint,
-  /** Newer ones that could not be used. */
+  /** Newer snapshots that could not be used. */
   skipped: readonly StoredFile[],
   target: RecoveryTarget,
   trace: Trace,
@@ -75,7 +75,7 @@ class Replay implements Replayed {
   private readonly skipped: readonly StoredFile[]
   private readonly target: RecoveryTarget
   private readonly trace: Trace
-  /** Where the file before could not be read to its end, and whether that did harm is not known. */
+  /** The position where the previous file became unreadable, if the effect of that is unknown. */
   private openEnd: { file: string; position: number; damage: string | undefined } | undefined
   private lastFile: string
   private readonly emptyLogs: { file: string; bytes: number }[] = []
@@ -114,7 +114,7 @@ class Replay implements Replayed {
           lastZxid: this.zxid,
         })
       }
-      // A log is named after its first record: without one, the name must still follow.
+      // A log is named after its first record: even without records, the name must follow.
       if (log.lastZxid === 0n && firstZxid > this.zxid) this.refuseGap(firstZxid, 0, name)
       if (log.end.reason === 'noHeader') {
         if (isNewest) await this.judgeEndOf(log, await judgeEnd(log))
@@ -143,7 +143,7 @@ class Replay implements Replayed {
     }
   }
 
-  /** Whether the database reaches as far as it once did; refuses where it does not. */
+  /** Refuses if the database does not reach as far as it once did. */
   judgeReached(): EndVerdict {
     const verdict = this.end.judge(this.zxid)
     this.lacksEnd = verdict === 'lacking'
@@ -153,13 +153,13 @@ class Replay implements Replayed {
   /** The same, before anything of the newest log is cut off. */
   private async judgeEndOf(log: LogFileReader, verdict: Verdict): Promise<void> {
     const { durableTo } = this.end
-    // Before it is called missing, it is read again.
+    // It is read again before it counts as missing.
     if (durableTo !== undefined && durableTo > this.zxid) await this.refuseFickle(log, verdict)
     if (this.judgeReached() !== 'accepted' || verdict.kind !== 'torn') return
     throw new Damage('its end is missing', verdict.position, 'restore it')
   }
 
-  /** An unfinished write at the end of an older log did no harm: Apache leaves it there. */
+  /** An unfinished write at the end of an older log does no harm: Apache leaves it there. */
   private async openEndOf(log: LogFileReader): Promise<typeof this.openEnd> {
     const verdict = await judgeEnd(log)
     const { kind, because } = verdict
@@ -254,7 +254,7 @@ class Replay implements Replayed {
     )
   }
 
-  /** A torn tail is cut off, so that the next start meets a log that ends as it should. */
+  /** Cuts off a torn tail, so that the next start finds a proper end of the log. */
   private async endNewest(log: LogFileReader, firstZxid: bigint): Promise<void> {
     const verdict = await judgeEnd(log)
     const badZxid = log.lastZxid === 0n ? firstZxid : log.lastZxid + 1n
@@ -289,12 +289,12 @@ class Replay implements Replayed {
     }
   }
 
-  /** What cannot be understood may be newer than what can. */
+  /** An unreadable snapshot may be newer than the readable ones. */
   private isInSnapshot({ lastIntactZxid, isRestKnown }: Verdict): boolean {
     return lastIntactZxid <= this.snapshotZxid && isRestKnown
   }
 
-  /** Before anything is left out, it is read again: a disk that errs in reading costs no record. */
+  /** Reads again before anything is dropped, so that a read error of the disk loses no record. */
   private async refuseFickle(log: LogFileReader, verdict: Verdict): Promise<void> {
     const { path, lastZxid } = log
     const again = await LogFileReader.open(this.disk, path, this.readerOptions)
@@ -313,7 +313,7 @@ class Replay implements Replayed {
     )
   }
 
-  /** Keeps the sound part of a log under its name, and the whole under another. */
+  /** Keeps the sound part of a log under its name, and the whole file under another. */
   async setAside(name: string, position: number): Promise<void> {
     const { logDir } = this.options
     const path = `${logDir}/${name}`
@@ -346,7 +346,7 @@ class Replay implements Replayed {
     }
   }
 
-  /** Apache does not start where there is one. */
+  /** Apache does not start if there is one. */
   async removeEmptyLogs(): Promise<void> {
     for (const { file, bytes } of this.emptyLogs) {
       await this.disk.remove(file)

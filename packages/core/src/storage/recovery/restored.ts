@@ -5,16 +5,16 @@ import { LoadingDatabase } from './load.ts'
 import { loadSnapshot, SnapshotError, type SnapshotSink } from '../snapshot/snapshot.ts'
 import type { Compression } from '../snapshot/snapshot-output.ts'
 
-/** A database from a snapshot that somebody sent, to take the place of the present one. */
+/** A database from an uploaded snapshot, to replace the present one. */
 export interface RestoredDatabase {
   readonly db: Database
-  /** The last transaction it contains whole. */
+  /** The last transaction that it contains completely. */
   readonly zxid: bigint
-  /** The last one of which it may contain something: it changed while it was written. */
+  /** The last transaction of which it may contain parts, because the tree changed during writing. */
   readonly reached: bigint
 }
 
-/** Throws SnapshotError where the file is not sound from end to end. */
+/** Throws SnapshotError if the file is not sound from end to end. */
 export async function loadRestored(
   disk: Disk,
   directory: string,

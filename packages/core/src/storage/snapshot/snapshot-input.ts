@@ -8,15 +8,15 @@ import { snappyDecoder } from './snappy.ts'
 
 const chunkBytes = 4 * 1024 * 1024
 const compressedChunkBytes = 256 * 1024
-/** How much smaller a compression makes a snapshot, about. */
+/** The approximate compression ratio of a snapshot. */
 const usualRatio = 8
 
-/** Turns bytes into bytes: a compression or its opposite. */
+/** A compression or a decompression. */
 export interface Transform {
-  /** What came out so far; valid until the next call. */
+  /** The output since the last call; valid until the next one. */
   push(bytes: Uint8Array): Promise<Uint8Array>
   end(): Promise<Uint8Array>
-  /** Gives up what it holds. */
+  /** Frees its resources. */
   close(): void
 }
 
@@ -32,7 +32,7 @@ export class SnapshotInput {
   private readonly closeFile: () => Promise<void>
   private buffer: Uint8Array
   private adler = 1
-  /** Up to here, within the buffer, the checksum has run. */
+  /** The position in the buffer up to which the checksum is computed. */
   private summed = 0
   private movedOut = 0
   private ended = false
@@ -49,7 +49,7 @@ export class SnapshotInput {
     this.reader = new Reader(this.buffer, 0, 0)
   }
 
-  /** How many plain bytes have been read. */
+  /** The number of plain bytes read. */
   get position(): number {
     return this.movedOut + this.reader.position
   }
@@ -62,7 +62,7 @@ export class SnapshotInput {
     return this.adler
   }
 
-  /** Brings more bytes behind those not read yet; false at the end of the file. */
+  /** Appends more bytes to the unread ones; false at the end of the file. */
   async more(): Promise<boolean> {
     if (this.ended) return false
     this.checksum()
@@ -95,7 +95,7 @@ export class SnapshotInput {
   }
 }
 
-/** Opens a snapshot as plain bytes, however it is stored. */
+/** Opens a snapshot, compressed or not, as plain bytes. */
 export async function openSnapshotInput(
   disk: Disk,
   path: string,
@@ -132,7 +132,7 @@ export async function openSnapshotInput(
   return new SnapshotInput(decoded(stored, decoder, fileBytes), close, { fileBytes, windowBytes })
 }
 
-/** No more memory than there are bytes. */
+/** No more memory than the file has bytes. */
 function chunkFor(bytes: number, bytesMax = chunkBytes): number {
   return Math.max(16, Math.min(bytesMax, bytes))
 }

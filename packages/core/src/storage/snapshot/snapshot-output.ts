@@ -9,11 +9,11 @@ export interface Compression {
   gunzip(): Transform
 }
 
-/** So often what is written is made durable: one large sync at the end would hold up the log. */
+/** Bytes between syncs: one large sync at the end would delay the log. */
 const syncEveryBytes = 4 * 1024 * 1024
 
 export interface SnapshotOutput {
-  /** Bytes in the file so far. */
+  /** Bytes written to the file. */
   readonly bytes: number
   write(bytes: Uint8Array): Promise<void>
   /** Everything is durable when this resolves. */
@@ -42,7 +42,7 @@ export async function openSnapshotOutput(
     await syncing
     synced = position
     syncing = file.sync()
-    // Whoever waits for it next is told.
+    // The next call reports the error.
     syncing.catch(() => {})
   }
   return {

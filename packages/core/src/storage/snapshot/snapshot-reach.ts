@@ -10,7 +10,7 @@ import { loadSnapshot, SnapshotError, type SnapshotSink } from './snapshot.ts'
  * transactions go on being applied, and may contain what later ones did.
  */
 export interface SnapshotReach {
-  /** No later transaction is known to have left traces in it. */
+  /** The last transaction known to have left traces in it. */
   readonly zxid: bigint
   /** Whether no later one can have: the file itself says where the database was in the end. */
   readonly isCertain: boolean
@@ -21,7 +21,7 @@ const statBytes = 60
 const mzxidAt = 8
 const pzxidAt = 52
 const aclBytes = 8
-/** Each server writes this node for itself, with the version of the configuration as its zxid. */
+/** Each server sets this node itself, with the version of the configuration as its zxid. */
 const configPath = encodeText('/zookeeper/config')
 
 /**
@@ -49,7 +49,7 @@ export class ReachWatch implements SnapshotReach {
     this.hasSessions = true
   }
 
-  /** A node was read that begins at `start` and ends where the reader stands. */
+  /** A node was read, from `start` to the reader's position. */
   node({ bytes, view, position }: Reader, start: number): void {
     if (isConfig(bytes, view, start)) return
     const statAt = position - statBytes
@@ -73,7 +73,7 @@ export class ReachWatch implements SnapshotReach {
   }
 }
 
-/** Reads a snapshot without keeping anything of it. */
+/** Reads a snapshot without keeping any of it. */
 class PassingSink implements SnapshotSink {
   readonly watch = new ReachWatch()
 
@@ -111,7 +111,7 @@ function isConfig(bytes: Uint8Array, view: DataView, start: number): boolean {
   return configPath.every((byte, i) => bytes[start + 4 + i] === byte)
 }
 
-/** Reads a snapshot for how far it reaches; undefined where it is not sound. */
+/** Reads a snapshot to find how far it reaches; undefined if it is not sound. */
 export async function snapshotReach(
   disk: Disk,
   directory: string,

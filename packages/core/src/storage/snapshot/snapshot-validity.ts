@@ -2,11 +2,11 @@ import type { Disk } from '../../ports.ts'
 import { compressionOf, type StoredFile } from '../disk/files.ts'
 import { isSnappy } from './snappy.ts'
 
-/** How a complete plain snapshot ends: the path "/". */
+/** The end of a complete plain snapshot: the path "/". */
 const ending = [0, 0, 0, 1, 0x2f]
 const plainBytesMin = 10
 
-/** The quick test of Apache: whether the file looks complete. Only loading it says more. */
+/** Apache's quick test whether a file looks complete. Only loading it proves more. */
 export async function looksComplete(
   disk: Disk,
   directory: string,

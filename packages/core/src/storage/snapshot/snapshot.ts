@@ -27,9 +27,9 @@ import {
 import { openSnapshotInput, type SnapshotInput } from './snapshot-input.ts'
 import { openSnapshotOutput, type Compression } from './snapshot-output.ts'
 
-/** A database being loaded. What it reads it must copy: the reader's bytes are used again. */
+/** A database being loaded. It must copy what it reads, because the reader's bytes are reused. */
 export interface SnapshotSink {
-  /** How much is going to come, as far as the size of the file tells. */
+  /** The expected amount of data, according to the size of the file. */
   expect(bytes: number): void
   session(id: bigint, timeoutMs: number): void
   acl(id: bigint, acl: Acl[]): void
@@ -39,32 +39,32 @@ export interface SnapshotSink {
    */
   node(reader: Reader): boolean
   digest(zxid: bigint, version: number, digest: bigint): void
-  /** The last transaction it contains whole, where the file says so: since 3.9. */
+  /** The last transaction it contains completely, if the file says so (since 3.9). */
   endedAt?(zxid: bigint): void
 }
 
-/** The file is not a snapshot that can be used; the message says what is wrong with it. */
+/** The file is not a usable snapshot; the message says why. */
 export class SnapshotError extends Error {
   override readonly name = 'SnapshotError'
 }
 
 export interface SnapshotOptions {
-  /** How much is encoded in the next turn of the loop. */
+  /** Bytes to encode in the next turn of the event loop. */
   readonly sliceBytes?: () => number
   readonly method?: SnapshotCompression
   readonly compression?: Compression
   /** Resolves when everything that the snapshot may contain is in the log, durably. */
   readonly logged?: () => Promise<void>
-  /** Whether it ends with its last zxid, as since 3.9; it does unless told. */
+  /** Whether it ends with its last zxid, as since 3.9; true by default. */
   readonly tellsLastZxid?: boolean
 }
 
 /** A zxid, a checksum and its mark. */
 const lastSectionBytes = 21
-/** What takes a millisecond or two to encode. */
+/** Encoding this many bytes takes a millisecond or two. */
 export const sliceBytesDefault = 256 * 1024
 const nodesPerPause = 128
-/** More in one node than this is taken for damage. */
+/** A larger node is taken for damage. */
 const nodeBytesMax = 64 * 1024 * 1024
 
 /**
@@ -135,7 +135,7 @@ async function writeContent(
   writer.ustring('/')
   const { zxid, digest } = source.finish()
   seal()
-  // Without digests there is no such section at all, as in Apache.
+  // Without digests there is no such section, as in Apache.
   if (digest !== undefined) {
     writer.long(zxid)
     writer.int(digestVersion)
@@ -175,7 +175,7 @@ function writeAcls(writer: Writer, source: SnapshotSource): void {
   writer.intAt(at, count)
 }
 
-/** Loads a snapshot into a sink; throws SnapshotError when it is not sound from end to end. */
+/** Loads a snapshot into a sink. Throws SnapshotError if it is not sound from end to end. */
 export async function loadSnapshot(
   disk: Disk,
   directory: string,
@@ -290,7 +290,7 @@ async function isLastSection(input: SnapshotInput): Promise<boolean> {
   return reader.remaining === lastSectionBytes
 }
 
-/** Reads something small, with more bytes when there were too few. */
+/** Reads a small value, and loads more bytes if necessary. */
 async function retried<T>(input: SnapshotInput, read: () => T): Promise<T> {
   for (;;) {
     const start = input.reader.position
