@@ -26,7 +26,7 @@ export class AdminEnsemble {
   readonly name: string
   private readonly ensemble: Ensemble
 
-  /** The third voter, which leads, and all others. */
+  /** Starts the third voter, which leads, and all others. */
   static async start(leader: ServerCommand, others = leader): Promise<AdminEnsemble> {
     const ensemble = await Ensemble.open([others, others, leader, others], {
       cfg: commonCfg,
@@ -37,7 +37,7 @@ export class AdminEnsemble {
       properties,
     })
     try {
-      // Of two that are enough, the one with the higher number leads.
+      // With two servers, the one with the higher number leads.
       await ensemble.start([2, 3], [1, observer])
     } catch (error) {
       await ensemble.dispose()
@@ -57,7 +57,7 @@ export class AdminEnsemble {
     return member
   }
 
-  /** What each server has below the root. */
+  /** The names of the nodes below the root, on each server. */
   async names(): Promise<string[]> {
     const clients = await Promise.all(this.ensemble.servers.map((member) => this.connect(member)))
     const listings = await Promise.all(
@@ -84,7 +84,7 @@ export class AdminEnsemble {
   }
 }
 
-/** An admin command's answer. */
+/** The answer to an admin command. */
 export async function command(
   { ports }: EnsembleServer,
   name: string,

@@ -1,6 +1,7 @@
 /**
- * What the servers of an ensemble tell of themselves, by HTTP and by four-letter words, beside
- * what Apache's do: a leader, a follower and an observer of each. And snapshots handed over.
+ * Compares what the servers of an ensemble report by HTTP and by four-letter words with what
+ * Apache's report: a leader, a follower and an observer of each. It also exchanges snapshots
+ * between them.
  *
  *     npm run test:admin -- [--verbose]
  */
@@ -69,7 +70,7 @@ async function main(): Promise<number> {
   return problems.length === 0 && compared > 0 ? 0 : 1
 }
 
-/** A session at each server, that writes, reads, watches and stays. */
+/** A session at each server that writes, reads, watches and stays. */
 async function work(side: AdminEnsemble): Promise<void> {
   for (const role of roles) {
     const client = await side.connect(await side.memberOf(role))
@@ -79,7 +80,7 @@ async function work(side: AdminEnsemble): Promise<void> {
 }
 
 async function commandShape(member: EnsembleServer, name: string): Promise<string[]> {
-  // Without an identity both refuse to restore anything.
+  // Without an identity, both refuse to restore.
   const init = name === 'restore' ? {} : { headers: authorization }
   const { status, body } = await command(member, name, init)
   const text = Buffer.from(body).toString()
@@ -103,7 +104,7 @@ function differences(what: string, apaches: string[], zabras: string[]): string[
   ]
 }
 
-/** A snapshot of one, restored by the leader of the other, as both say it went. */
+/** Takes a snapshot of one, and restores it on the leader of the other. */
 async function handOver(from: AdminEnsemble, to: AdminEnsemble): Promise<string[]> {
   const what = `snapshot of ${from.name}, restored by ${to.name}`
   const source = await from.memberOf('leader')
@@ -120,7 +121,7 @@ async function handOver(from: AdminEnsemble, to: AdminEnsemble): Promise<string[
   return [`${what}: restoring it answers ${restored.status}: ${text}`]
 }
 
-/** What a zabra leader restores, its Apache followers and observers have too. */
+/** The Apache followers and observers of a zabra leader get what it restores. */
 async function restoreForOthers(mixed: AdminEnsemble): Promise<string[]> {
   const leader = await mixed.memberOf('leader')
   if (leader.name !== 'zabra') return ['mixed: zabra was to lead, and does not']

@@ -1,4 +1,4 @@
-/** What an answer consists of, whatever the values are: a line for each member. */
+/** The structure of an answer without its values: one line per member. */
 export function shapeOf(json: unknown, path = ''): string[] {
   if (Array.isArray(json)) {
     const lines = json.flatMap((item) => shapeOf(item, `${path}[]`))
@@ -13,12 +13,12 @@ export function shapeOf(json: unknown, path = ''): string[] {
   return [`${path}: ${valueOf(path, json)}`]
 }
 
-/** Members named after sessions, times or servers. */
+/** Replaces member names that contain sessions, times or servers. */
 function maskName(name: string): string {
   return /^\d+$/.test(name) ? '#' : name
 }
 
-/** Where it matters and cannot differ, the value itself; its kind otherwise. */
+/** The value itself if it matters and must be equal; otherwise its type. */
 const telling =
   /\.(command|error|is_leader|leader_id|leader_ip|voting|zabstate|myid|sid|learner_type|read_only|server_state|synced_observers|tick_time|server_id|max_client_cnxns|peer_state|learners|synced_followers|synced_non_voting_followers|pending_syncs|quorum_size|observer_master_id|empty|zab_epoch)$/
 
@@ -26,7 +26,7 @@ function valueOf(path: string, value: unknown): string {
   return telling.test(path) || value === null ? JSON.stringify(value) : typeof value
 }
 
-/** The lines of a word that tell something, without numbers. */
+/** The lines of a word that carry information, without numbers. */
 export function shapeOfWord(word: string, answer: string): string[] {
   const lines = answer.trimEnd().split('\n')
   if (word === 'mntr') return lines.map((line) => line.split('\t')[0] ?? '').toSorted()

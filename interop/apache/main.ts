@@ -1,6 +1,6 @@
 /**
- * The tests of the client, the recipes and the examples against Apache ZooKeeper, the same files
- * that `npm test` runs against zabra.
+ * Runs the tests of the client, the recipes and the examples against Apache ZooKeeper: the same
+ * files that `npm test` runs against zabra.
  *
  *     npm run test:apache -- [--release 3.9]... [--only PART-OF-A-FILE-NAME]...
  */
@@ -20,7 +20,7 @@ import { findTestFiles } from './test-files.ts'
 const workspace = join(import.meta.dirname, '..', '..')
 const folders = ['packages/client', 'packages/recipes', 'examples']
 
-/** As the fixtures of the tests start their own servers. */
+/** The settings with which the fixtures of the tests start their own servers. */
 const cfg = `
 tickTime=100
 maxSessionTimeout=120000
@@ -61,7 +61,7 @@ if (notRun.length > 0) {
   for (const line of notRun) console.log(`  - ${line}`)
 }
 console.log(`\n${passed} passed, ${failed} failed, ${notRun.length} not run`)
-// A run in which nothing could be tried has shown nothing.
+// A run in which nothing was tested proves nothing.
 process.exitCode = failed > 0 || passed === 0 ? 1 : 0
 
 async function against(release: ApacheRelease): Promise<void> {
@@ -76,7 +76,7 @@ async function against(release: ApacheRelease): Promise<void> {
   await writeFile(jaasFile, jaas)
   const properties = [
     `java.security.auth.login.config=${jaasFile}`,
-    // Containers and TTLs are looked after often enough for tests to see it.
+    // Checks containers and TTL nodes often enough for tests.
     'znode.container.checkIntervalMs=1000',
   ]
   const [securePort] = await freePorts(1)
@@ -98,7 +98,7 @@ async function against(release: ApacheRelease): Promise<void> {
   }
 }
 
-/** The certificate of the client's tests serves as the server's, and is the only one it trusts. */
+/** The server uses the certificate of the client's tests, and trusts only that. */
 async function tlsSettings(folder: string, port: number): Promise<string> {
   const own = join(workspace, 'packages', 'client', 'test', 'support', 'tls')
   const pem = (name: string): Promise<string> => readFile(join(own, `${name}.pem`), 'utf8')

@@ -7,14 +7,14 @@ export interface TestOutcome {
   readonly file: string
   readonly name: string
   readonly status: 'passed' | 'failed' | 'skipped'
-  /** The first lines of what went wrong. */
+  /** The first lines of the error. */
   readonly why: string
 }
 
 const runMsMax = 900_000
 const whyLinesMax = 12
 
-/** The part of vitest's JSON report that is read here. */
+/** The part of vitest's JSON report that is used here. */
 interface Report {
   readonly testResults: readonly {
     readonly name: string
@@ -29,8 +29,8 @@ interface Report {
 }
 
 /**
- * Runs test files, which find the server by variables of their environment; throws where vitest
- * gives no report. One file after another: they share the server.
+ * Runs test files, which find the server by environment variables, one after another because they
+ * share the server. Throws if vitest gives no report.
  */
 export async function runTests(
   workspace: string,
@@ -70,7 +70,7 @@ function outcomesOf(workspace: string, report: Report): readonly TestOutcome[] {
     })
     const broke = result.status === 'failed' && !tests.some(({ status }) => status === 'failed')
     if (!broke) return tests
-    // Something outside of all tests: an import, a hook.
+    // An error outside of all tests: an import, a hook.
     const why = firstLines(result.message ?? '')
     return [...tests, { file, name: '(the file itself)', status: 'failed' as const, why }]
   })
@@ -82,7 +82,7 @@ function statusOf(status: string): TestOutcome['status'] {
 }
 
 function firstLines(text: string): string {
-  // What vitest's report says of a test that took too long.
+  // vitest's text for a test that took too long.
   const plain = text.replace('Error: STACK_TRACE_ERROR', 'its time was up')
   const lines = plain.split('\n').filter((line) => !line.includes('node_modules'))
   return lines.slice(0, whyLinesMax).join('\n')

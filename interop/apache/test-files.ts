@@ -2,13 +2,13 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 
 export interface TestFiles {
-  /** They ask the fixture for a server, and take whichever it gives them. */
+  /** Tests that use the server of the fixture, whichever it is. */
   readonly onAnyServer: readonly string[]
-  /** They start zabra themselves, and would test it again. */
+  /** Tests that start zabra themselves, and would only repeat `npm test`. */
   readonly onTheirOwn: readonly string[]
 }
 
-/** Test files below these folders that need a server; paths are relative to the workspace. */
+/** The test files below these folders that need a server, relative to the workspace. */
 export function findTestFiles(workspace: string, folders: readonly string[]): TestFiles {
   const onAnyServer: string[] = []
   const onTheirOwn: string[] = []

@@ -1,18 +1,18 @@
 import type { UnpreparedClient } from '../clients/client.ts'
 import type { Stage } from './stage.ts'
 
-/** A program that other people wrote and that needs a ZooKeeper, run as it is. */
+/** A third-party program that needs ZooKeeper, run unmodified. */
 export interface Application {
   readonly name: string
-  /** What is done with it, in a few words. */
+  /** A short description of what is tested. */
   readonly exercise: string
-  /** Brings it onto this machine. Never throws: what cannot be had is said. */
+  /** Downloads it. Never throws: the result says what is not available. */
   prepare(): Promise<PreparedApplication | UnpreparedClient>
 }
 
 export interface PreparedApplication {
   readonly ok: true
   readonly version: string
-  /** Throws where something is not as it must be; otherwise says in numbers what was seen. */
+  /** Throws if something is wrong; otherwise returns numbers that describe the run. */
   run(stage: Stage): Promise<string>
 }

@@ -13,7 +13,7 @@ process.on('exit', () => {
   for (const daemon of running) daemon.signal('SIGKILL')
 })
 
-/** One process of an application, in a group of its own, with all that it prints in a file. */
+/** A process of an application in its own process group; its output goes to a file. */
 export class Daemon {
   readonly name: string
   private readonly command: readonly string[]
@@ -54,18 +54,20 @@ export class Daemon {
     running.add(this)
   }
 
-  /** To the whole group. */
+  /** Sends a signal to the whole group. */
   signal(signal: NodeJS.Signals): void {
     const pid = this.child?.pid
     if (pid === undefined) return
     try {
       process.kill(-pid, signal)
     } catch {
-      // Nobody is left in the group.
+      // The group has ended.
     }
   }
 
-  /** Sends the signal and waits for the end; whoever ignores it for 20 s is killed. */
+  /**
+   * Sends the signal and waits for the end; kills the process if it ignores the signal for 20 s.
+   */
   async stop(signal: NodeJS.Signals): Promise<void> {
     const { child } = this
     if (child === undefined || !this.isRunning) return
@@ -81,7 +83,7 @@ export class Daemon {
     return existsSync(this.logFile) ? readFileSync(this.logFile, 'utf8') : ''
   }
 
-  /** Waits for what it says, from a point in its log on. */
+  /** Waits for a text in its log, after a given position. */
   async untilSays(pattern: RegExp, timeoutMs: number, since = 0): Promise<void> {
     await until(`${this.name} has not said ${pattern}`, timeoutMs, () => {
       if (!this.isRunning) throw new Error(`${this.name} has ended\n${this.logTail()}`)

@@ -5,7 +5,7 @@ import type { ServerCommand } from '../src/commands.ts'
 import { Ensemble, type EnsembleServer } from '../src/ensemble.ts'
 import { superUserCfg, wholeTree } from '../src/super-user.ts'
 
-/** As operators have them, with shorter ticks: what waits for a session's end waits less. */
+/** Settings as in production, with shorter ticks, so that sessions expire sooner. */
 const commonCfg = `
 tickTime=1000
 initLimit=20
@@ -19,9 +19,9 @@ ${superUserCfg}
 const properties = [sayHowLearning, 'znode.container.checkIntervalMs=2000']
 const levelMsMax = 30_000
 
-/** The three servers that an application depends on. */
+/** The three servers that an application uses. */
 export class AppEnsemble {
-  /** How often a server was killed. */
+  /** The number of kills. */
   kills = 0
   private readonly ensemble: Ensemble
 
@@ -38,19 +38,19 @@ export class AppEnsemble {
     return this.ensemble.servers
   }
 
-  /** For clients, without a chroot. */
+  /** The connect string for clients, without a chroot. */
   get connectString(): string {
     return this.ensemble.connectString
   }
 
-  /** A server that is up, for whoever looks into the tree. */
+  /** The port of a server that is up, for reading the tree. */
   get anyPort(): number {
     const [server] = this.ensemble.running
     if (server === undefined) throw new Error('no server is running')
     return server.port
   }
 
-  /** SIGKILL for the server in this mode; returns once the others have a leader. */
+  /** Kills (SIGKILL) the server in this mode; returns once the others have a leader. */
   async kill(mode: 'leader' | 'follower'): Promise<EnsembleServer> {
     const server = await this.ensemble.withMode(mode)
     if (server === undefined) throw new Error(`the ensemble has no ${mode}`)
@@ -60,13 +60,13 @@ export class AppEnsemble {
     return server
   }
 
-  /** Starts whoever is down. */
+  /** Starts the servers that are down. */
   async heal(): Promise<void> {
     const down = this.servers.filter(({ running }) => !running)
     await Promise.all(down.map((server) => server.start()))
   }
 
-  /** Waits until the three have the same tree, and says what they have to complain of. */
+  /** Waits until the three servers have equal trees; returns problems that they reported. */
   async judge(): Promise<{ readonly problems: string[]; readonly nodes: number }> {
     await this.heal()
     const deadline = Date.now() + levelMsMax
@@ -81,8 +81,8 @@ export class AppEnsemble {
   }
 
   /**
-   * While the trees are read sessions still end, and containers go: what differs, or cannot be read,
-   * may be alike the next time.
+   * Sessions still end and containers disappear during the comparison, so a difference or a failed
+   * read may be gone the next time.
    */
   private async compare(): Promise<{ readonly found: string[]; readonly nodes: number }> {
     try {
@@ -103,7 +103,7 @@ export class AppEnsemble {
 
 async function treeOf({ port }: EnsembleServer): Promise<Tree> {
   const tree = new Map(await wholeTree(port))
-  // Each server is configured by itself, and shows since when.
+  // Each server stores its configuration by itself, with its own time.
   tree.delete('/zookeeper/config')
   return tree
 }

@@ -1,4 +1,4 @@
-/** A `log4j.properties` for servers in Java: everything goes to stderr, and so into their log. */
+/** A `log4j.properties` for Java servers: everything goes to stderr, and so into their log file. */
 export const log4jProperties = `
 log4j.rootLogger=INFO, err
 log4j.appender.err=org.apache.log4j.ConsoleAppender

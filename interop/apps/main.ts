@@ -1,5 +1,5 @@
 /**
- * Programs that depend on ZooKeeper, unmodified, over three servers that are killed under them.
+ * Runs programs that depend on ZooKeeper, unmodified, on three servers that are killed meanwhile.
  *
  *     npm run test:apps -- [NAME]... [--server zabra|apache-3.9|apache-3.8] [--keep]
  */
@@ -17,7 +17,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     server: { type: 'string', default: 'zabra' },
-    /** Leaves the files of what failed where they are. */
+    /** Keeps the files of failed applications. */
     keep: { type: 'boolean', default: false },
   },
 })
@@ -62,7 +62,7 @@ async function tryOut(application: Application): Promise<void> {
   }
 }
 
-/** On an ensemble of its own, so that none meets what another left behind. */
+/** Each application gets a new ensemble, so that it finds nothing of another one. */
 async function play(application: Application, prepared: PreparedApplication): Promise<string> {
   say(`${application.name} ${prepared.version}: ${application.exercise}`)
   const ensemble = await AppEnsemble.start(server)
@@ -97,7 +97,7 @@ function note({ name, exercise }: Application, version: string, outcome: Outcome
   reasons.push(`${mark}${outcome} ${name}: ${why}`)
 }
 
-/** By name, or by the beginning of one: `curator` is both of them. */
+/** By name or prefix: `curator` selects both. */
 function choose(names: readonly string[]): readonly Application[] {
   if (names.length === 0) return applications
   const found = names.flatMap((name) => {

@@ -6,11 +6,13 @@ import { runTool, say } from '../src/tools.ts'
 import { Daemon, type DaemonOptions } from './daemon.ts'
 import type { AppEnsemble } from './ensemble.ts'
 
-/** Where an application is run: the ensemble, a folder, and what ends with the run. */
+/**
+ * The surroundings of an application: the ensemble, a folder, and cleanup at the end of the run.
+ */
 export class Stage {
   readonly ensemble: AppEnsemble
   readonly dir: string
-  /** How many steps were taken. */
+  /** The number of steps. */
   steps = 0
   private readonly name: string
   private readonly daemons: Daemon[] = []
@@ -22,7 +24,7 @@ export class Stage {
     this.dir = mkdtempSync(join(tmpdir(), `zabra-app-${name}-`))
   }
 
-  /** Something that must go well, and is named when it does not. */
+  /** Runs a step; an error names it. */
   async step<T>(what: string, action: () => Promise<T>): Promise<T> {
     const startedMs = performance.now()
     try {
@@ -36,7 +38,7 @@ export class Stage {
     }
   }
 
-  /** A process that is started, and ended with the run at the latest. */
+  /** Starts a process, which ends with the run at the latest. */
   daemon(name: string, command: readonly string[], options: DaemonOptions = {}): Daemon {
     const daemon = new Daemon(name, command, this.dir, options)
     this.daemons.push(daemon)
@@ -44,12 +46,12 @@ export class Stage {
     return daemon
   }
 
-  /** A tool of the application that must succeed; its output. */
+  /** Runs a tool of the application, which must succeed; returns its output. */
   async tool(command: readonly string[], timeoutMs = 90_000): Promise<string> {
     const [program = '', ...args] = command
     const { ok, output } = await runTool(program, args, { timeoutMs, cwd: this.dir })
     if (!ok) {
-      // A class path says nothing to whoever reads this.
+      // A class path is of no use to the reader.
       const shown = args.filter((arg) => arg.length < 200).slice(-6)
       const said = output.split('\n').slice(-15)
       throw new Error([shown.join(' '), ...said].join('\n'))
@@ -57,12 +59,12 @@ export class Stage {
     return output
   }
 
-  /** Done when the run is over, the last first. */
+  /** Runs at the end of the run, in reverse order. */
   atEnd(ending: () => void | Promise<void>): void {
     this.endings.push(ending)
   }
 
-  /** A look into the tree, on a server that is up. */
+  /** Reads the tree on a server that is up. */
   async look<T>(look: (client: RawClient) => Promise<T>): Promise<T> {
     const client = await RawClient.connect(this.ensemble.anyPort)
     try {
@@ -72,7 +74,7 @@ export class Stage {
     }
   }
 
-  /** What the processes said last, where something went wrong. */
+  /** The last output of the processes, for errors. */
   tails(): string {
     return this.daemons.map((daemon) => daemon.logTail()).join('\n')
   }

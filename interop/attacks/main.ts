@@ -1,6 +1,6 @@
 /**
- * Attacks on a server, each beside the figures of a well-behaved client; `npm test` does a part of
- * each.
+ * Attacks a server, and prints what a well-behaved client measures meanwhile; `npm test` runs a
+ * smaller version of each attack.
  *
  *     npm run test:attacks -- [--only TEXT] [--scale 1] [--quiet-ms 2000]
  */

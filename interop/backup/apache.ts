@@ -15,8 +15,8 @@ const roundMs = 3000
 const pointsCompared = 40
 
 /**
- * Backs up the files of an Apache server after each of its lives, the first of which ends with
- * SIGKILL, and starts Apache on what was restored.
+ * Backs up the files of an Apache server after each of its runs, the first of which ends with
+ * SIGKILL, and starts Apache on the restored files.
  */
 export async function backUpApache(
   dir: string,

@@ -14,7 +14,7 @@ const nodeBytes = 200
 const windowMs = 4000
 const windows = 4
 
-/** Latencies of other clients, with backups one after another and without, by turns. */
+/** Measures latencies of other clients, alternately with continuous backups and without. */
 export async function measureCost(dir: string): Promise<void> {
   const [adminPort] = await freePorts(1)
   const server = new ManagedServer(zabraCommand(), {
@@ -79,7 +79,7 @@ class Latencies {
   private readonly gets: number[] = []
   private readonly sets: number[] = []
 
-  /** One request after another, reads and writes by turns. */
+  /** One request after another, reads and writes alternately. */
   async measure(client: Client): Promise<void> {
     const until = performance.now() + windowMs
     for (let i = 0; performance.now() < until; i++) {

@@ -1,6 +1,6 @@
 /**
- * Backups under load, with servers and backups that are killed, compared with a ledger of what was
- * there; backups of Apache ZooKeeper's files; and what a backup costs other clients.
+ * Backups under load, while servers and backups are killed, compared with a ledger of the true
+ * state; backups of Apache ZooKeeper's files; and the cost of a backup for other clients.
  *
  *     npm run test:backup -- [--seconds 40] [--points 200] [--flips 60] [--seed N] [--release 3.9]
  *                            [--only trial|apache|cost]

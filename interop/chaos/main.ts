@@ -1,11 +1,11 @@
 /**
- * Ensembles of real processes under load and random faults; `npm test` runs a short form.
+ * Ensembles of real processes under load and random faults; `npm test` runs a short version.
  *
  *     npm run test:chaos -- [--servers 3,5] [--minutes 5] [--seed N] [--failovers 7] [--keep]
  *
- * Afterwards it measures how long clients wait when the leader is lost. When a promise is broken
- * the data directories and logs are kept, and the seed draws the same faults again; the moments
- * at which they meet the load are the machine's own.
+ * Afterwards it measures how long clients wait when the leader is lost. After a violation it keeps
+ * the data directories and logs. The seed draws the same faults again, but their timing relative to
+ * the load depends on the machine.
  */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -44,10 +44,10 @@ for (const servers of sizes) {
 }
 if (failed === 0 && !values.keep) rmSync(dir, { recursive: true, force: true })
 console.log(`${sizes.length - failed} passed, ${failed} failed`)
-// Not left to Node: after many connections that were cut off it waits for ever for one of them.
+// Exits explicitly: after many cut connections Node sometimes waits forever for one of them.
 process.exit(failed === 0 ? 0 : 1)
 
-/** Whether so many servers kept their promises for so long. */
+/** Whether an ensemble of this size passes for the given time. */
 async function endures(servers: number, at: string): Promise<boolean> {
   if (minutes === 0) return true
   console.log(`seed ${seed}: ${servers} servers, ${minutes} minutes of faults`)
@@ -90,7 +90,9 @@ async function timeFailovers(servers: number, at: string): Promise<void> {
   }
 }
 
-/** What a server said last about its part in the ensemble; the whole log is kept beside its data. */
+/**
+ * The last log lines of a server about its part in the ensemble; the whole log is next to its data.
+ */
 function showLog(at: string, id: number): void {
   const lines = readFileSync(join(at, String(id), 'server.log'), 'utf8').split('\n')
   const telling = lines.filter((line) => line !== '' && !/session|snapshot\.|purged/.test(line))

@@ -1,10 +1,10 @@
-/** One thing a client is asked to do. */
+/** One task of a client. */
 export interface Check {
   readonly name: string
   readonly meaning: string
 }
 
-/** What every client does; one that lacks the feature says `absent`, with the reason. */
+/** Tasks of every client; a client without the feature reports `absent`, with the reason. */
 export const everyday: readonly Check[] = [
   { name: 'connect', meaning: 'a session opens with an id, a password and the asked timeout' },
   { name: 'create', meaning: 'persistent, ephemeral, and both of them sequential' },
@@ -33,13 +33,13 @@ export const everyday: readonly Check[] = [
   { name: 'close', meaning: 'closing a session removes its ephemerals at once' },
 ]
 
-/** What is asked of the programs that the README and the guides show. */
+/** Tasks of the programs that the README and the guides show. */
 export const readme: readonly Check[] = [
   { name: 'lists', meaning: 'the program runs as it is printed, and lists what is there' },
   { name: 'ported', meaning: 'the program of the guide prints what the ported one prints' },
 ]
 
-/** What Curator's recipes are asked for. */
+/** Tasks of Curator's recipes. */
 export const recipes: readonly Check[] = [
   { name: 'mutex', meaning: 'InterProcessMutex lets one thread in at a time' },
   { name: 'mutex-timeout', meaning: 'a held mutex is not acquired by another within its time' },

@@ -1,11 +1,11 @@
 import type { ManagedServer } from '../src/servers.ts'
 import type { Check } from './catalogue.ts'
 
-/** A foreign client of ZooKeeper, and how to bring it onto this machine. */
+/** A ZooKeeper client of another project, and how to install it. */
 export interface Client {
   readonly name: string
   readonly checks: readonly Check[]
-  /** Installs and compiles what is needed. Never throws: what cannot be had is said. */
+  /** Installs and compiles what is needed. Never throws: the result says what is not available. */
   prepare(): Promise<PreparedClient | UnpreparedClient>
 }
 
@@ -20,7 +20,7 @@ export interface UnpreparedClient {
   readonly reason: string
 }
 
-/** Something that can be run now. */
+/** A program that is ready to run. */
 export interface Program {
   readonly ok: true
   readonly program: string
@@ -29,12 +29,12 @@ export interface Program {
 export type Verdict =
   | { readonly kind: 'ok' }
   | { readonly kind: 'failed'; readonly why: string }
-  /** The client has no such feature, so there is nothing to check. */
+  /** The client does not have the feature, so there is nothing to check. */
   | { readonly kind: 'absent'; readonly why: string }
 
 export type Verdicts = ReadonlyMap<string, Verdict>
 
-/** A preparation that could not be finished, with the end of what the failing tool said. */
+/** A preparation that failed, with the end of the failing tool's output. */
 export function unprepared(what: string, output: string): UnpreparedClient {
   const told = output.trim().split('\n').slice(-8).join(' | ')
   return { ok: false, reason: `${what}: ${told === '' ? 'no explanation' : told}` }

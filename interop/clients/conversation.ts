@@ -1,15 +1,17 @@
 /**
- * The conversation with a client program. It is started as `PROGRAM checks HOST:PORT ROOT` and prints
+ * The protocol between the harness and a client program. The harness starts it as `PROGRAM checks
+ * HOST:PORT ROOT`, and it prints
  *
- *     ok NAME | FAIL NAME why | absent NAME why      the verdict on a check
- *     note what is worth knowing                     shown, not judged
- *     ask restart-soft | ask restart-hard            the server is stopped and started again
- *     ask twin PATH                                  a second program is started and then frozen
- *     ask thaw                                       it runs again, and must learn that it expired
+ *     ok NAME | FAIL NAME why | absent NAME why      the result of a check
+ *     note text                                      printed, not judged
+ *     ask restart-soft | ask restart-hard            stop the server and start it again
+ *     ask twin PATH                                  start a second program, then freeze it
+ *     ask thaw                                       resume it; it must learn that its session expired
  *
- * Every `ask` is answered by one line on its stdin: `done`, or what went wrong. The second program is
- * `PROGRAM twin HOST:PORT PATH`: it creates the ephemeral PATH with a session timeout of two seconds,
- * says `ready`, and says `expired` when it is told so. With `ask kill` it is ended instead of thawed.
+ * The harness answers each `ask` with one line on stdin: `done`, or an error. The second program is
+ * `PROGRAM twin HOST:PORT PATH`: it creates the ephemeral PATH with a session timeout of two
+ * seconds, prints `ready`, and prints `expired` when it learns of the expiry. With `ask kill` it is
+ * killed instead.
  */
 import type { ManagedServer } from '../src/servers.ts'
 import { say } from '../src/tools.ts'
@@ -20,7 +22,7 @@ import { Program } from './program.ts'
 const programTimeoutMs = 120_000
 const twinTimeoutMs = 20_000
 
-/** Runs a client program to its end and collects a verdict for each of the checks. */
+/** Runs a client program and collects a result for each check. */
 export async function converse(
   command: readonly string[],
   checks: readonly Check[],
@@ -73,7 +75,7 @@ async function fulfil(
   }
 }
 
-/** A start that takes as long as a session may be away makes every client's session a gamble. */
+/** If a start took as long as a session timeout, each client's session would be a gamble. */
 async function restart(server: ManagedServer, isHard: boolean): Promise<void> {
   const startedAt = Date.now()
   await server.restart(isHard)
@@ -82,7 +84,7 @@ async function restart(server: ManagedServer, isHard: boolean): Promise<void> {
     say(`${server.name}: a restart by ${isHard ? 'SIGKILL' : 'SIGTERM'} took ${tookMs} ms`)
 }
 
-/** The second instance of a client, which is stopped while the first one looks on. */
+/** The second instance of a client, which is frozen while the first one continues. */
 class Twins {
   #command: readonly string[]
   #address: string

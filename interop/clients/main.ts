@@ -1,5 +1,5 @@
 /**
- * Real clients at their ordinary work against one server.
+ * Real clients at ordinary work against one server.
  *
  *     npm run test:clients -- [--server zabra|apache-3.9|apache-3.8|'COMMAND ...'] [--only NAME]...
  */
@@ -34,7 +34,7 @@ const clients: readonly Client[] = [
   readmeNode,
 ]
 
-/** Short ticks, so that sessions may be short and their expiry is soon seen. */
+/** Short ticks allow short sessions, which expire soon. */
 const cfg = `
 tickTime=500
 maxClientCnxns=0
@@ -59,11 +59,11 @@ async function main(chosen: readonly Client[], server: ServerCommand): Promise<v
   if (notRun > 0)
     console.log(`!!! ${notRun} of ${chosen.length} clients could NOT be run, see above`)
   console.log(`${passed} passed, ${failed} failed`)
-  // A run in which no client could be tried has shown nothing.
+  // A run in which no client was tested proves nothing.
   process.exitCode = failed > 0 || passed === 0 ? 1 : 0
 }
 
-/** By name, or by the beginning of one: `--only java` is both releases. */
+/** By name or prefix: `--only java` selects both releases. */
 function choose(names: readonly string[]): readonly Client[] {
   if (names.length === 0) return clients
   const found = names.flatMap((name) => {
@@ -85,7 +85,7 @@ async function serverCommand(name: string): Promise<ServerCommand> {
   return apacheCommand(apache)
 }
 
-/** Each client has a server of its own, so that none meets what another left behind. */
+/** Each client gets a new server, so that it finds nothing of another one. */
 async function tryOut(client: Client, command: ServerCommand): Promise<Result> {
   const prepared = await client.prepare()
   if (!prepared.ok) {

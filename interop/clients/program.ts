@@ -6,7 +6,7 @@ process.on('exit', () => {
   for (const child of alive) child.kill('SIGKILL')
 })
 
-/** A child process that is spoken with line by line. */
+/** A child process with a line-based protocol. */
 export class Program {
   #child: ChildProcess
   #lines: string[] = []
@@ -17,7 +17,7 @@ export class Program {
   #closed: Promise<void>
 
   constructor(command: readonly string[], options: { readonly mergeErrors?: boolean } = {}) {
-    // The shell makes one stream of both, so that errors keep their place between the other lines.
+    // The shell merges both streams, so that errors keep their place between the other lines.
     const merged = options.mergeErrors === true ? ['sh', '-c', 'exec "$@" 2>&1', 'sh'] : []
     const [file = '', ...args] = [...merged, ...command]
     const child = spawn(file, args, { stdio: ['pipe', 'pipe', 'pipe'] })
@@ -46,7 +46,7 @@ export class Program {
     })
   }
 
-  /** The next line it says; undefined when it has ended or its time is up. */
+  /** The next line of its output; undefined when it has ended or the time is up. */
   async nextLine(timeoutMs: number): Promise<string | undefined> {
     const deadline = Date.now() + timeoutMs
     while (this.#lines.length === 0 && !this.#ended) {
@@ -66,7 +66,7 @@ export class Program {
     return this.#lines.shift()
   }
 
-  /** Undefined where it could not be started. */
+  /** Undefined if it could not be started. */
   get pid(): number | undefined {
     return this.#child.pid
   }
@@ -82,7 +82,7 @@ export class Program {
   /** Ends it, if it has not ended by itself. */
   async end(): Promise<void> {
     if (!this.#ended && !this.#tooLate) {
-      // It has said its last line, or nobody listens any more: a moment to leave by itself.
+      // The conversation is over: it gets a moment to exit by itself.
       this.#child.stdin?.end()
     }
     const impatience = setTimeout(() => this.#child.kill('SIGKILL'), this.#tooLate ? 0 : 500)

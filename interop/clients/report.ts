@@ -2,7 +2,7 @@ import { textTable } from '../src/text-table.ts'
 import type { Check } from './catalogue.ts'
 import type { Client, PreparedClient, UnpreparedClient, Verdicts } from './client.ts'
 
-/** What became of one client. */
+/** The result of one client. */
 export interface Result {
   readonly client: Client
   readonly prepared: PreparedClient | UnpreparedClient
@@ -16,7 +16,7 @@ export interface Summary {
   readonly notRun: number
 }
 
-/** A table for each catalogue of checks, then every reason, then the count. */
+/** A table for each catalogue of checks, then all reasons, then the count. */
 export function report(results: readonly Result[]): Summary {
   const run = results.filter((result) => result.prepared.ok)
   const catalogues = new Set(run.map((result) => result.client.checks))
@@ -39,7 +39,7 @@ export function report(results: readonly Result[]): Summary {
 
 const cells = { ok: 'ok', failed: 'FAIL', absent: '-' } as const
 
-/** Checks down, clients across. */
+/** Checks in rows, clients in columns. */
 function table(checks: readonly Check[], results: readonly Result[]): string {
   const head = ['', ...results.map(columnName)]
   const rows = checks.map(({ name }) => [
@@ -49,7 +49,7 @@ function table(checks: readonly Check[], results: readonly Result[]): string {
   return textTable([head, ...rows])
 }
 
-/** The release belongs to the name only where the name does not say it. */
+/** Adds the release unless the name contains it. */
 function columnName({ client, prepared }: Result): string {
   if (!prepared.ok) return client.name
   const family = prepared.version.split('.').slice(0, 2).join('.')

@@ -1,4 +1,5 @@
 /** A server that goes away while its page is open. */
+import { files } from '@zabra/console'
 import { until } from '../../packages/server/test/support/until.ts'
 import { until as untilSo } from '../src/until.ts'
 import { check, type Stage } from './stage.ts'
@@ -17,8 +18,13 @@ export async function loss(stage: Stage): Promise<void> {
       credentials.push(request.headers()['authorization'])
     }
   })
-  const loaded = `performance.getEntriesByType('resource').some(({ name }) => name.includes('/coordination-view'))`
-  await untilSo('the other views are not loaded', 15_000, () => page.evaluate<boolean>(loaded))
+  const scripts = Object.keys(files).filter((path) => path.endsWith('.js'))
+  await untilSo('not all scripts are loaded', 15_000, async () => {
+    const loaded = await page.evaluate<string[]>(
+      `performance.getEntriesByType('resource').map(({ name }) => new URL(name).pathname)`,
+    )
+    return scripts.every((path) => loaded.includes(path))
+  })
 
   await ensemble.stop(withConsole)
   await page.getByText('It goes on at server').waitFor()

@@ -12,12 +12,12 @@ import { basename, dirname, join } from 'node:path'
 import { cacheDir } from '../src/apache.ts'
 import { ensureTool, runTool, say } from '../src/tools.ts'
 
-/** The user that images of the distroless project call nonroot. */
+/** The id of the user "nonroot" in images of the distroless project. */
 export const nonrootId = 65532
 
 const home = join(cacheDir, 'deploy')
 
-/** What stands in for the base images of a Dockerfile: made here, from Debian and npm. */
+/** Replaces the base images of a Dockerfile; made from Debian and npm. */
 export async function makeBase(image: string, root: string): Promise<void> {
   const build = /^node:(\d+)-(bookworm|trixie)-slim$/.exec(image)
   if (build !== null) return makeNodeImage(build[1]!, build[2]!, root)
@@ -41,7 +41,7 @@ async function makeNodeImage(release: string, debian: string, root: string): Pro
   copyNetworkSettings(root)
 }
 
-/** Like distroless/nodejsNN: node and the libraries it needs, no shell, no package manager. */
+/** Like distroless/nodejsNN: node and its libraries, no shell, no package manager. */
 async function makeDistroless(release: string, debian: string, root: string): Promise<void> {
   const node = mkdir(join(root, 'nodejs/bin'))
   copyFileSync(await nodeBinary(release), join(node, 'node'))
@@ -71,7 +71,7 @@ async function debianRoot(suite: string): Promise<string> {
   return root
 }
 
-/** The official binary of a release, which npm has as a package. */
+/** The official binary of a release, from its npm package. */
 async function nodeBinary(release: string): Promise<string> {
   const arch = process.arch === 'arm64' ? 'arm64' : 'x64'
   const folder = join(home, `node-${release}`)
@@ -86,7 +86,7 @@ async function nodeBinary(release: string): Promise<string> {
   return binary
 }
 
-/** A build needs the registry, as it does on a machine with Docker. */
+/** A build needs the registry, as on a machine with Docker. */
 function copyNetworkSettings(root: string): void {
   for (const file of ['/etc/resolv.conf', '/etc/ssl/certs/ca-certificates.crt']) {
     if (!existsSync(file)) continue
@@ -102,7 +102,7 @@ export function mkdir(path: string): string {
   return path
 }
 
-/** The output of a program that has to succeed. */
+/** The output of a program that must succeed. */
 export async function must(
   command: string,
   args: readonly string[],

@@ -16,14 +16,14 @@ interface ComposeService {
   readonly volumes: readonly { readonly target: string }[]
 }
 
-/** The Compose file as Docker's own reader understands it, checked against its schema. */
+/** The Compose file as Docker's own parser reads it, checked against its schema. */
 export async function readCompose(): Promise<ComposeFile> {
   const reader = await goTool('compose-go', 'github.com/compose-spec/compose-go/v2/cmd@v2.16.2')
   const args = ['-format', 'json', join(deploy, 'compose/compose.yaml')]
   return JSON.parse(await clean(reader, args)) as ComposeFile
 }
 
-/** The services of the Compose file, run by hand. */
+/** The services of the Compose file, started without Docker. */
 export function composeService({ services }: ComposeFile, image: Image, folder: string): Service {
   const probeOf = new Map<Pod, readonly string[]>()
   return {
@@ -31,7 +31,7 @@ export function composeService({ services }: ComposeFile, image: Image, folder: 
     graceMs: 60_000,
     start: async (name, network) => {
       const { environment, healthcheck, read_only, cap_drop, volumes } = services[name]!
-      // What Pod does whatever it is told.
+      // Pod always runs read-only and without capabilities.
       if (!read_only || cap_drop.join() !== 'ALL') throw new Error(`${name} has more rights`)
       if (volumes.map(({ target }) => target).join() !== image.volumes.join())
         throw new Error(`${name} does not mount ${image.volumes.join()}`)

@@ -5,7 +5,7 @@ import { Network } from './network.ts'
 import { Pod } from './pod.ts'
 import { expectGoodVisit, Visiting } from './visiting.ts'
 
-/** One server, as `docker run --read-only --cap-drop ALL zabra` starts it; answers with the facts. */
+/** Runs one server like `docker run --read-only --cap-drop ALL zabra`; returns facts about it. */
 export async function tryContainer(image: Image, folder: string): Promise<string> {
   const network = await Network.start(join(folder, 'container-hosts'))
   const options = { image, env: {}, dataDir: join(folder, 'container-data') }
@@ -19,7 +19,7 @@ export async function tryContainer(image: Image, folder: string): Promise<string
     const visiting = await Visiting.start(network, `${pod.ip}:2181`)
     expectGoodVisit(await visiting.end())
 
-    // A new container has the same process number as the old one, which left its lock behind.
+    // A new container has the same process id as the old one, which left its lock file.
     await pod.stop('SIGKILL')
     pod = await Pod.start(network, options)
     await pod.until('healthy after SIGKILL', () => pod.exec(image.healthcheck))

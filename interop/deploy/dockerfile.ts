@@ -1,7 +1,7 @@
 /** One instruction of a Dockerfile. */
 export interface Instruction {
   readonly name: string
-  /** Everything after the name, continued lines joined. */
+  /** Everything after the name, with continued lines joined. */
   readonly text: string
   readonly line: number
 }
@@ -49,7 +49,7 @@ function instructionsOf(source: string): Instruction[] {
   return found
 }
 
-/** Whether a .dockerignore keeps this path, relative with forward slashes, out of a build. */
+/** Whether a .dockerignore excludes this path, which is relative and has forward slashes. */
 export function isIgnored(ignoreFile: string, path: string): boolean {
   const parents = path.split('/').map((_, i, parts) => parts.slice(0, i + 1).join('/'))
   let ignored = false

@@ -16,8 +16,8 @@ export interface Image {
 }
 
 /**
- * Carries out a Dockerfile without a container engine: each stage gets a root of its own, steps run
- * in it by chroot. Instructions that this does not know are an error, so nothing is passed over.
+ * Executes a Dockerfile without a container engine: each stage gets its own root, in which steps
+ * run by chroot. An unknown instruction is an error, so nothing is skipped.
  */
 export async function buildImage(
   repository: string,
@@ -118,7 +118,7 @@ async function copy(
   if (owner !== undefined) await must('chown', ['-R', owner, into])
 }
 
-/** The files under version control, or new, that .dockerignore lets through. */
+/** The files under version control, or new ones, that .dockerignore does not exclude. */
 async function copyContext(source: string, context: string, into: string): Promise<void> {
   const rules = readFileSync(join(context, '.dockerignore'), 'utf8')
   const args = ['ls-files', '-z', '--cached', '--others', '--exclude-standard']

@@ -5,7 +5,7 @@ import { Pod, writeConfig } from './pod.ts'
 import type { Service } from './rolling-restart.ts'
 import { clean, deploy, goTool, python } from './tools.ts'
 
-/** The releases of Kubernetes whose schemas the manifests must fit. */
+/** The releases of Kubernetes whose schemas the manifests must match. */
 const releases = ['1.31', '1.34', '1.37']
 
 interface Manifest {
@@ -72,7 +72,7 @@ export async function readManifests(folder: string): Promise<Manifests> {
   return { all, set: specOf<StatefulSet>(all, 'StatefulSet') }
 }
 
-/** Every manifest fits the schemas of each release, with no field that they do not know. */
+/** Every manifest matches the schemas of each release, without unknown fields. */
 export async function fitsSchemas(folder: string): Promise<string> {
   const { all } = await readManifests(folder)
   for (const release of releases) {
@@ -84,7 +84,7 @@ export async function fitsSchemas(folder: string): Promise<string> {
   return `${all.length} manifests, Kubernetes ${releases.join(', ')}`
 }
 
-/** The manifests agree with each other, where no schema looks: selectors, ports, names. */
+/** The manifests are consistent in what schemas do not check: selectors, ports, names. */
 export async function agree(folder: string): Promise<string> {
   const { all, set } = await readManifests(folder)
   const { labels } = set.template.metadata
@@ -134,7 +134,7 @@ export async function agree(folder: string): Promise<string> {
   return `${all.length} manifests`
 }
 
-/** The StatefulSet, played by hand: pods numbered as it says, updates from the last to the first. */
+/** Runs the StatefulSet without Kubernetes: numbered pods, updated from the last to the first. */
 export async function statefulService(image: Image, folder: string): Promise<Service> {
   const { all, set } = await readManifests(folder)
   const { spec } = set.template

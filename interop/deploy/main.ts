@@ -1,8 +1,8 @@
 /**
- * What is under deploy/, tried as far as a machine without a container engine can: the Dockerfile is
- * carried out step by step, its image run in namespaces of the kernel, as one server, as the Compose
- * file says and as the StatefulSet says, each restarted server by server under clients; manifests are
- * checked with their schemas, alerts with promtool, and the dashboard's queries by a real Prometheus.
+ * Tests deploy/ as far as possible without a container engine: executes the Dockerfile step by
+ * step, and runs its image in kernel namespaces, as one server, as the Compose file and as the
+ * StatefulSet describe, each restarted server by server while clients work. It checks manifests
+ * with their schemas, alerts with promtool, and the dashboard's queries with a real Prometheus.
  *
  *     npm run test:deploy -- [--only TEXT] [--keep]
  */
@@ -79,7 +79,7 @@ function checks(): Check[] {
   ]
 }
 
-/** Built when it is first asked for. */
+/** Built on first use. */
 function image(): Promise<Image> {
   built ??= build()
   return built

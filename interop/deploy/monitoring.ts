@@ -22,7 +22,7 @@ async function prometheus(): Promise<Unpacked> {
   throw new MissingTool(`Debian's prometheus cannot be had: ${JSON.stringify(debian)}`)
 }
 
-/** The rules are well formed, and raise what they should on made-up series. */
+/** The rules are well formed, and fire as they should on made-up series. */
 export async function testRules(): Promise<string> {
   const promtool = join((await prometheus()).root, 'usr/bin/promtool')
   const found = await clean(promtool, ['check', 'rules', rulesFile])
@@ -35,7 +35,7 @@ export async function testRules(): Promise<string> {
   return found.match(/\d+ rules found/)![0]
 }
 
-/** Each alert is explained to whom it wakes. */
+/** The documentation explains each alert. */
 export function explained(documentation: string): string {
   const alerts = alertsOf(readFileSync(rulesFile, 'utf8'))
   const missing = alerts.filter((name) => !documentation.includes(`\`${name}\``))
@@ -47,7 +47,7 @@ function alertsOf(rules: string): string[] {
   return [...rules.matchAll(/- alert: (\w+)/g)].map(([, name]) => name!)
 }
 
-/** zabra.json is what dashboard.ts makes. */
+/** zabra.json is the output of dashboard.ts. */
 export function dashboardIsFresh(): string {
   const file = readFileSync(join(deploy, 'grafana/zabra.json'), 'utf8')
   if (JSON.stringify(JSON.parse(file)) !== JSON.stringify(dashboard()))
@@ -82,8 +82,8 @@ interface Rule {
 }
 
 /**
- * A real Prometheus on a real ensemble: every query of the dashboard and of the rules finds what it
- * asks for, and a server that stops raises its alerts.
+ * A real Prometheus on a real ensemble: every query of the dashboard and the rules finds data, and
+ * a stopped server fires its alerts.
  */
 export async function watchEnsemble(folder: string): Promise<string> {
   const debian = await prometheus()
@@ -150,7 +150,7 @@ function metricsIn(query: string): Set<string> {
 
 async function until(what: string, isSo: () => Promise<boolean>): Promise<void> {
   const endMs = performance.now() + patienceMs
-  // Refused while Prometheus starts.
+  // Connections are refused while Prometheus starts.
   while (
     !(await isSo().catch((error: Error) => performance.now() > endMs && Promise.reject(error)))
   ) {
@@ -180,7 +180,7 @@ class MonitoredEnsemble {
     return this.servers.map(({ adminAddress }) => new URL(adminAddress!).host)
   }
 
-  /** Something of everything: reads, writes, watches and a quota, on every server. */
+  /** Some of everything: reads, writes, watches and a quota, on every server. */
   async work(): Promise<void> {
     for (const [i, { connectString }] of this.servers.entries()) {
       const client = await connect(connectString)

@@ -6,8 +6,8 @@ import { must } from './base-systems.ts'
 const subnet = '10.77.0'
 
 /**
- * A network of its own for a few pods, which nothing outside can reach: a bridge in a network
- * namespace. Names are those of one hosts file, which every pod sees.
+ * A separate network for a few pods, unreachable from outside: a bridge in a network namespace.
+ * Names come from one hosts file, which every pod sees.
  */
 export class Network {
   readonly #holder: ChildProcess
@@ -30,12 +30,12 @@ export class Network {
     return network
   }
 
-  /** The command line that runs a program in this network, outside every pod. */
+  /** A command prefix that runs a program in this network, outside every pod. */
   get enter(): readonly string[] {
     return ['nsenter', '--target', String(this.#holder.pid), '--net', '--']
   }
 
-  /** A new address in a namespace of its own; `release` takes it away. */
+  /** A new address in its own namespace; `release` removes it. */
   async address(): Promise<Address> {
     const number = ++this.#lastAddress
     const ip = `${subnet}.${number}`
@@ -50,7 +50,7 @@ export class Network {
     return { ip, enter, release: () => end(holder) }
   }
 
-  /** Lets a name lead to an address, or nowhere. */
+  /** Makes a name resolve to an address, or to nothing. */
   setName(name: string, ip: string | undefined): void {
     if (ip === undefined) this.#hosts.delete(name)
     else this.#hosts.set(name, ip)
@@ -61,7 +61,7 @@ export class Network {
     return end(this.#holder)
   }
 
-  /** In place: pods have this very file mounted. */
+  /** In place, because this very file is mounted in pods. */
   #writeHosts(): void {
     const lines = [...this.#hosts].map(([name, ip]) => `${ip} ${name}\n`)
     writeFileSync(this.hostsFile, `127.0.0.1 localhost\n${lines.join('')}`)
@@ -75,12 +75,12 @@ export class Network {
 
 export interface Address {
   readonly ip: string
-  /** The command line that runs a program at this address. */
+  /** A command prefix that runs a program at this address. */
   readonly enter: readonly string[]
   release(): Promise<void>
 }
 
-/** A process that does nothing but keep a network namespace alive. */
+/** A process whose only purpose is to keep a network namespace alive. */
 async function holdNamespace(from: readonly string[]): Promise<ChildProcess> {
   const [command, ...args] = [
     ...from,

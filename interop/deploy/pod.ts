@@ -11,17 +11,17 @@ import type { Address, Network } from './network.ts'
 export interface PodOptions {
   readonly image: Image
   readonly env: Readonly<Record<string, string>>
-  /** In place of the image's CMD. */
+  /** Replaces the image's CMD. */
   readonly args?: readonly string[]
-  /** On this machine; mounted at the image's volume. */
+  /** A folder of this machine, mounted at the image's volume. */
   readonly dataDir: string
   /** Mounted at /etc/zabra. */
   readonly configDir?: string
 }
 
 /**
- * A container by hand: namespaces for network, mounts and processes, the image read-only as its root,
- * the image's user without any capability, and no way to gain one.
+ * A container without an engine: namespaces for network, mounts and processes, the image as its
+ * read-only root, and the image's user without any capability.
  */
 export class Pod {
   output = ''
@@ -92,7 +92,7 @@ export class Pod {
     return new Pod(child, address, options)
   }
 
-  /** A command inside, as `docker exec` and probes run it. */
+  /** Runs a command inside, like `docker exec` and probes. */
   exec(command: readonly string[]): Promise<ToolResult> {
     const pid = this.#pid()
     if (pid === undefined) return Promise.resolve({ ok: false, output: 'it does not run' })
@@ -109,13 +109,13 @@ export class Pod {
     )
   }
 
-  /** What the kernel says of the server's process. */
+  /** The kernel's status of the server's process. */
   status(): string {
     const pid = this.#pid()
     return pid === undefined ? '' : readFileSync(`/proc/${pid}/status`, 'utf8')
   }
 
-  /** Asks a port of this pod from where the pod is. */
+  /** Asks a port of this pod from inside. */
   async probe(port: number, path: string): Promise<ToolResult> {
     const script = `fetch('http://${this.ip}:${port}${path}', { signal: AbortSignal.timeout(3000) })
       .then(async (r) => { console.log(await r.text()); process.exitCode = r.ok ? 0 : 1 })
@@ -136,7 +136,7 @@ export class Pod {
     }
   }
 
-  /** Ends it, by SIGKILL when the grace is over, and answers with the exit code. */
+  /** Stops it, by SIGKILL after the grace period; returns the exit code. */
   async stop(signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM', graceMs = 60_000): Promise<number | null> {
     const pid = this.#pid()
     if (pid !== undefined) process.kill(Number(pid), signal)
@@ -147,7 +147,7 @@ export class Pod {
     return this.#child.exitCode
   }
 
-  /** The server is process 1 of its namespace; this is its number outside. */
+  /** The server is process 1 of its namespace; this is its id outside. */
   #pid(): string | undefined {
     const file = `/proc/${this.#child.pid}/task/${this.#child.pid}/children`
     return existsSync(file) ? readFileSync(file, 'utf8').trim().split(' ')[0] : undefined

@@ -2,19 +2,19 @@ import { Network } from './network.ts'
 import type { Pod } from './pod.ts'
 import { expectGoodVisit, Visiting } from './visiting.ts'
 
-/** A few servers whose names are stable and whose addresses are not. */
+/** A few servers with stable names and changing addresses. */
 export interface Service {
-  /** In the order in which a rolling update takes them. */
+  /** In the order of a rolling update. */
   readonly names: readonly string[]
   readonly graceMs: number
   start(name: string, network: Network): Promise<Pod>
-  /** Resolves when the orchestrator would go on with the next one. */
+  /** Resolves when the orchestrator would continue with the next one. */
   ready(pod: Pod): Promise<void>
 }
 
 /**
- * Starts all servers at once, restarts them one after the other as an orchestrator does, each with a
- * new address, while clients hold sessions and write. Answers with what the clients saw.
+ * Starts all servers, and restarts them one after the other as an orchestrator does, each with a
+ * new address, while clients hold sessions and write. Returns what the clients measured.
  */
 export async function restartAllOf(service: Service, hostsFile: string): Promise<string> {
   const network = await Network.start(hostsFile)
@@ -28,7 +28,7 @@ export async function restartAllOf(service: Service, hostsFile: string): Promise
   try {
     for (const name of service.names) await start(name)
     for (const pod of pods.values()) await service.ready(pod)
-    // Names rather than addresses: a client finds a server again at its new address.
+    // Names rather than addresses, so that a client finds a server at its new address.
     const servers = service.names.map((name) => `${name}:2181`).join()
     for (let i = 0; i < 3; i++) visits.push(await Visiting.start(network, servers))
     for (const name of service.names) {

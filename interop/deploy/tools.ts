@@ -8,10 +8,10 @@ import { mkdir } from './base-systems.ts'
 export const repository = join(import.meta.dirname, '../..')
 export const deploy = join(repository, 'deploy')
 
-/** Something that a check needs and this machine cannot have. */
+/** A tool that a check needs and that is not available. */
 export class MissingTool extends Error {}
 
-/** A check that passes unless it throws; one that lacks a tool was not run. */
+/** A check that passes unless it throws; without a tool it counts as not run. */
 export function check(name: string, attempt: () => Promise<string>): Check {
   return {
     name,
@@ -28,7 +28,7 @@ export function check(name: string, attempt: () => Promise<string>): Check {
 
 const home = join(cacheDir, 'deploy')
 
-/** Builds a program from the Go proxy; its path. */
+/** Builds a program from the Go proxy; returns its path. */
 export async function goTool(name: string, module: string): Promise<string> {
   const program = join(home, 'bin', name)
   if (existsSync(program)) return program
@@ -55,7 +55,7 @@ export async function python(args: readonly string[]): Promise<ToolResult> {
   return runTool('python3', args, { env: { PYTHONPATH: packages } })
 }
 
-/** The output of a tool that has to find nothing wrong. */
+/** The output of a tool that must not report anything. */
 export async function clean(command: string, args: readonly string[]): Promise<string> {
   const { ok, output } = await runTool(command, args, { timeoutMs: 120_000 })
   if (!ok) throw new Error(output)

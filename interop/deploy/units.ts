@@ -5,15 +5,15 @@ import { runTool } from '../src/tools.ts'
 import { mkdir } from './base-systems.ts'
 import { clean, deploy, goTool, MissingTool, repository } from './tools.ts'
 
-/** How much of the system a service could harm, by systemd's own measure from 0 to 10. */
+/** The maximum exposure of the service, by systemd's own measure from 0 to 10. */
 const exposureMax = 2.5
 
-/** systemd accepts the unit, and finds it well confined. */
+/** systemd accepts the unit, and rates it as well confined. */
 export async function checkUnit(folder: string): Promise<string> {
   const { ok } = await runTool('systemd-analyze', ['--version'])
   if (!ok) throw new MissingTool('there is no systemd-analyze')
   const text = readFileSync(join(deploy, 'systemd/zabra.service'), 'utf8')
-  // The command has to exist where the unit is verified.
+  // The command must exist where the unit is verified.
   const installed = '/opt/zabra/bin/zabra'
   if (!text.includes(`ExecStart=${installed} `))
     throw new Error(`the unit does not run ${installed}`)
@@ -27,7 +27,7 @@ export async function checkUnit(folder: string): Promise<string> {
   return `verified, exposure ${exposure} of 10`
 }
 
-/** The server understands each zoo.cfg that is handed out, without a warning. */
+/** The server accepts each shipped zoo.cfg without a warning. */
 export async function checkConfigurations(): Promise<string> {
   const files = ['systemd/zoo.cfg', 'kubernetes/zoo.cfg']
   for (const file of files) {
@@ -42,7 +42,7 @@ export async function checkConfigurations(): Promise<string> {
   return files.join(', ')
 }
 
-/** The linter of GitHub's workflows finds nothing. */
+/** The linter of GitHub workflows reports nothing. */
 export async function checkWorkflows(): Promise<string> {
   const actionlint = await goTool(
     'actionlint',
@@ -53,7 +53,7 @@ export async function checkWorkflows(): Promise<string> {
   return 'release.yml'
 }
 
-/** What only the real thing could show. */
+/** What only a container engine could show. */
 export async function needsContainerEngine(): Promise<string> {
   const { ok } = await runTool('docker', ['info'], { timeoutMs: 10_000 })
   if (!ok)

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Network } from './network.ts'
 import type { Visit } from './visitor.ts'
 
-/** A visitor at work, as a process of its own in the network of the pods. */
+/** A visitor at work, as a separate process in the network of the pods. */
 export class Visiting {
   #output = ''
   readonly #child: ChildProcess
@@ -48,7 +48,7 @@ export class Visiting {
   }
 }
 
-/** Nothing is lost: no acknowledged write, no session, no ephemeral. */
+/** Nothing was lost: no acknowledged write, no session, no ephemeral. */
 export function expectGoodVisit(visit: Visit): void {
   const { acknowledged, missing, isSameSession, isEphemeralThere } = visit
   if (acknowledged === 0 || missing > 0 || !isSameSession || !isEphemeralThere)

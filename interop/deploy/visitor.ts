@@ -1,10 +1,10 @@
 /**
- * A client that goes on working while servers are restarted:
+ * A client that works while servers are restarted:
  *
  *     visitor.ts HOST:PORT,...
  *
  * It holds an ephemeral znode and writes one znode after the other until its stdin ends. Then it
- * prints, as JSON, what it has seen.
+ * prints its results as JSON.
  */
 import { once } from 'node:events'
 import { connect, ZabraError } from '@zabra/client'
@@ -12,11 +12,11 @@ import { connect, ZabraError } from '@zabra/client'
 /** What a visitor reports at the end. */
 export interface Visit {
   readonly acknowledged: number
-  /** Acknowledged writes that are not there any more. */
+  /** Acknowledged writes that no longer exist. */
   readonly missing: number
   readonly isSameSession: boolean
   readonly isEphemeralThere: boolean
-  /** Longest time between two acknowledged writes. */
+  /** The longest time between two acknowledged writes. */
   readonly longestPauseMs: number
 }
 
@@ -48,7 +48,7 @@ async function visit(servers: string): Promise<Visit> {
       longestPauseMs = Math.max(longestPauseMs, performance.now() - lastMs)
       lastMs = performance.now()
     } catch (error) {
-      // A write whose reply was lost may or may not have happened.
+      // A write whose reply was lost may or may not have taken effect.
       if (!(error instanceof ZabraError) || client.session === undefined) throw error
     }
   }

@@ -9,21 +9,21 @@ import { ephemeralsAmiss, fill, type LeftSession } from './fill.ts'
 import { Host, type HostOptions } from './host.ts'
 import { differences, type Tree } from './tree.ts'
 
-/** How a directory comes about. */
+/** How the content of a directory is produced. */
 export interface Case {
   readonly name: string
   readonly cfg: string
   readonly volume: number
   readonly ending: 'SIGTERM' | 'SIGKILL'
   readonly separateLogs?: boolean
-  /** The server is killed while writes are under way, so nobody knows what it holds. */
+  /** The server is killed during writes, so its exact state is unknown. */
   readonly midway?: boolean
-  /** The first release that knows what is done here. */
+  /** The first release with the features that are used. */
   readonly since?: ApacheRelease
 }
 
 export interface Outcome {
-  /** What was wrong, in sentences. */
+  /** The problems, as sentences. */
   readonly problems: readonly string[]
   readonly nodesCompared: number
   readonly digestsCompared: number
@@ -31,8 +31,8 @@ export interface Outcome {
 }
 
 /**
- * One directory on its way: written by the first server, taken over and written further by the
- * second, taken back and written further, and read by the second once more.
+ * The way of one directory: the first server writes it; the second takes it over and writes; the
+ * first takes it back and writes; the second reads it.
  */
 export async function exchange(
   what: Case,
@@ -85,7 +85,7 @@ class Trip implements Outcome {
     else await this.remember()
   }
 
-  /** Starts the next server on the directory, compares, and lets it write further. */
+  /** Starts the next server on the directory, compares, and lets it write. */
   async takeOver(command: ServerCommand, root: string | undefined): Promise<void> {
     const { name } = command
     this.host = await Host.start(command, this.options)
@@ -110,7 +110,7 @@ class Trip implements Outcome {
     this.sessions.push(await fill(this.host!.port, root, volume, this.hardLimits))
   }
 
-  /** What the next server must find. */
+  /** Records what the next server must find. */
   private async remember(): Promise<void> {
     const host = this.host!
     this.expected = await host.tree()
@@ -119,7 +119,7 @@ class Trip implements Outcome {
     this.host = undefined
   }
 
-  /** What the directory holds is then for its own kind of server to say, on a copy. */
+  /** Its own kind of server then determines the content, on a copy. */
   private async killMidway(command: ServerCommand): Promise<void> {
     const host = this.host!
     const client = await RawClient.connect(host.port)
@@ -141,7 +141,7 @@ class Trip implements Outcome {
     }
   }
 
-  /** The session is alive, and so are its ephemerals; it is left again for the next server. */
+  /** The session and its ephemerals are alive; it is left open for the next server. */
   private async resume(name: string, session: LeftSession): Promise<void> {
     try {
       const client = await RawClient.connect(this.host!.port, { timeoutMs: 120_000, session })

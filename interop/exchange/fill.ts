@@ -1,15 +1,15 @@
-/** Everything that can be in a data directory, written over an ordinary connection. */
+/** Fills a data directory with everything that can be in it, over an ordinary connection. */
 import { createFlags, errorCodes, type Acl, type MultiOp } from '@zabra/protocol'
 import { openAcl, RawClient } from '../../packages/server/test/support/raw-client.ts'
 
-/** A session that is left with its connection broken, to be resumed on another server. */
+/** A session whose connection was cut, to be resumed on another server. */
 export interface LeftSession {
   readonly sessionId: bigint
   readonly password: Uint8Array
   readonly ephemerals: readonly string[]
 }
 
-/** What is wrong with the ephemerals of a session that was resumed. */
+/** The problems with the ephemerals of a resumed session. */
 export async function ephemeralsAmiss(client: RawClient, left: LeftSession): Promise<string[]> {
   const amiss: string[] = []
   for (const path of left.ephemerals) {
@@ -25,12 +25,12 @@ const hour = 3_600_000n
 const largeBytes = 700_000
 const acl = (perms: number, scheme: string, id: string): Acl => ({ perms, id: { scheme, id } })
 
-/** Writes below `root`; `volume` is how many more transactions there are to fill the log. */
+/** Writes below `root`; `volume` is the number of additional transactions that fill the log. */
 export async function fill(
   port: number,
   root: string,
   volume: number,
-  /** Releases before 3.7 end when they meet a quota with hard limits. */
+  /** Releases before 3.7 stop when they find a quota with hard limits. */
   hardLimits = true,
 ): Promise<LeftSession> {
   const client = await RawClient.connect(port, { timeoutMs: sessionMs })
@@ -124,7 +124,7 @@ async function fillMultis(client: RawClient, root: string): Promise<void> {
   await client.call('delete', { path: `${root}/never`, version: -1 })
 }
 
-/** As `setquota` of the shell does it. */
+/** Sets a quota as `setquota` of the shell does. */
 async function fillQuota(client: RawClient, root: string, hardLimits: boolean): Promise<void> {
   const quota = `/zookeeper/quota${root}`
   await client.create(quota)
@@ -135,7 +135,7 @@ async function fillQuota(client: RawClient, root: string, hardLimits: boolean): 
   await client.must('setData', { path: `${root}/counted`, data: Buffer.from('4444'), version: -1 })
 }
 
-/** Several connections write at a time, so that snapshots are taken in the midst of it. */
+/** Several connections write at a time, so that snapshots are taken during writes. */
 async function fillVolume(client: RawClient, root: string, volume: number): Promise<void> {
   const names = Array.from({ length: 20 }, (_, i) => `${root}/volume-${i}`)
   await Promise.all(names.map((path) => client.create(path)))

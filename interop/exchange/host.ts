@@ -5,7 +5,7 @@ import { ManagedServer } from '../src/servers.ts'
 import { superUserCfg, wholeTree } from '../src/super-user.ts'
 import type { Tree } from './tree.ts'
 
-/** Long enough intervals that nothing in a directory changes by itself. */
+/** Intervals long enough that nothing in a directory changes by itself. */
 const properties = ['znode.container.checkIntervalMs=3600000']
 const commonCfg = `
 tickTime=500
@@ -20,7 +20,7 @@ ${superUserCfg}
 `
 
 export interface HostOptions {
-  /** Holds `data`, and `logs` where they are kept apart. */
+  /** Contains `data`, and `logs` if they are separate. */
   readonly folder: string
   readonly cfg: string
   readonly separateLogs?: boolean

@@ -1,11 +1,12 @@
 /**
- * Data directories handed to and fro between Apache ZooKeeper and zabra.
+ * Exchanges data directories between Apache ZooKeeper and zabra.
  *
  *     npm run test:exchange -- [--release 3.9]... [--only NAME]... [--keep]
  *
- * Without --release, all from 3.5 on; what a release cannot do yet is left out with it.
+ * Without --release it tests all releases from 3.5 on; features that a release does not have are
+ * left out.
  *
- * Read `cell.ts` for what is done to each directory, `fill.ts` for what is written into it.
+ * `cell.ts` shows the steps for each directory, `fill.ts` its content.
  */
 import { parseArgs } from 'node:util'
 import { apacheReleases, findApache, type ApacheRelease } from '../src/apache.ts'
@@ -50,14 +51,14 @@ const cases: readonly Case[] = [
   { name: 'without digests', cfg: 'digest.enabled=false', volume: 100, ending: 'SIGKILL' },
 ]
 
-/** From the sources, so that what is tested is what is there. */
+/** From the sources, so that the current code is tested. */
 const zabra = zabraFromSources()
 
 const { values } = parseArgs({
   options: {
     release: { type: 'string', multiple: true, default: apacheReleases.toReversed() },
     only: { type: 'string', multiple: true, default: [] },
-    /** Leaves the directories of what failed where they are. */
+    /** Keeps the directories of failed cases. */
     keep: { type: 'boolean', default: false },
   },
 })
@@ -89,7 +90,7 @@ async function main(releases: readonly ApacheRelease[], only: readonly string[])
   for (const reason of reasons) console.log(reason)
   for (const reason of missing) console.log(`!!! NOT RUN: ${reason}`)
   console.log(`${passed} passed, ${failed} failed`)
-  // A run without Apache has shown nothing.
+  // A run without Apache proves nothing.
   return failed > 0 || passed === 0 || missing.length > 0 ? 1 : 0
 }
 

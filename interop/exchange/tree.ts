@@ -1,7 +1,7 @@
 import type { Acl, Stat } from '@zabra/protocol'
 import type { RawClient } from '../../packages/server/test/support/raw-client.ts'
 
-/** All that clients can see of a node, in a form that is easily compared and shown. */
+/** Everything that clients can see of a node, in a form that is easy to compare and print. */
 export interface Node {
   readonly data: string
   readonly acl: string
@@ -11,7 +11,7 @@ export type Tree = ReadonlyMap<string, Node>
 
 const shownMax = 60
 
-/** Every node there is; the client must be allowed to read them all. */
+/** Every node; the client must be allowed to read them all. */
 export async function readTree(client: RawClient): Promise<Tree> {
   const tree = new Map<string, Node>()
   let level = ['/']
@@ -36,7 +36,7 @@ async function readNode(
   return children.map((name) => `${path === '/' ? '' : path}/${name}`)
 }
 
-/** The first differences, in words; none where the trees are the same. */
+/** The first differences, in words; empty if the trees are equal. */
 export function differences(expected: Tree, found: Tree): string[] {
   const sentences: string[] = []
   for (const [path, node] of expected) {

@@ -1,5 +1,5 @@
 /**
- * A million hostile frames against a server; `npm test` runs a few seconds of the same.
+ * Sends a million hostile frames to a server; `npm test` runs a few seconds of it.
  *
  *     npm run test:fuzz -- [--frames 1000000] [--seed N] [--minutes 30]
  */

@@ -1,6 +1,6 @@
 /**
- * A load that makes a snapshot fuzzy: nodes are deleted, made again and given children, under many
- * parents at a time, while Apache walks over them.
+ * A load that makes snapshots fuzzy: it deletes nodes, creates them again and gives them children,
+ * below many parents at a time, while Apache walks over them.
  */
 import { createFlags, type Acl, type MultiOp } from '@zabra/protocol'
 import { openAcl, RawClient } from '../../packages/server/test/support/raw-client.ts'
@@ -14,7 +14,7 @@ const acls: readonly Acl[][] = [
   [...openAcl, { perms: 1, id: { scheme: 'ip', id: '10.1.0.0/16' } }],
 ]
 
-/** Nodes that make Apache's walk long enough for the load to get ahead of it and behind it. */
+/** Enough nodes that Apache's walk takes long, with load before and behind its position. */
 export async function prepare(port: number): Promise<void> {
   const client = await RawClient.connect(port, { timeoutMs: sessionMs })
   const made: Promise<unknown>[] = []
@@ -30,7 +30,7 @@ export async function prepare(port: number): Promise<void> {
   await client.close()
 }
 
-/** Goes on until it is stopped. Requests are sent in order, and some may well be refused. */
+/** Runs until it is stopped. Requests are sent in order, and some are refused. */
 export class Churn {
   readonly done: Promise<void>
   requests = 0
@@ -54,7 +54,7 @@ export class Churn {
       this.requests += sent.length
       await Promise.all(sent)
       if (round % 40 !== 0) continue
-      // Its ephemerals go with it, and others take their names.
+      // Its ephemerals are deleted, and others take their names.
       await client.close()
       client = await RawClient.connect(port, { timeoutMs: sessionMs })
     }
@@ -85,7 +85,7 @@ function anyChange(client: RawClient, draw: Draw): Promise<unknown>[] {
     case 0:
     case 1:
     case 2: {
-      // Gone with all that it may have, and back with a child.
+      // Deleted with all children, and created again with a child.
       const removals = [0, 1, 2].flatMap((c) => [
         remove(`${path}/c${c}/d`),
         remove(`${path}/c${c}`),

@@ -17,16 +17,16 @@ import { Churn, prepare } from './churn.ts'
 
 export interface FromDisk {
   readonly snapshots: number
-  /** Zabra started, and found Apache's tree. */
+  /** How often zabra started and found Apache's tree. */
   readonly equal: number
-  /** Snapshots that hold something from after the transaction they are named after. */
+  /** Snapshots that contain effects of transactions after their name. */
   readonly fuzzy: number
   readonly problems: readonly string[]
 }
 
 const loads = 12
 const patienceMs = 300_000
-/** A snapshot is taken every 400 to 800 transactions. */
+/** Apache takes a snapshot every 400 to 800 transactions. */
 const cfg = `
 tickTime=2000
 maxSessionTimeout=600000
@@ -39,7 +39,7 @@ autopurge.purgeInterval=0
 ${superUserCfg}
 `
 
-/** Lets Apache take snapshots under load, and starts zabra on each of them. */
+/** Makes Apache take snapshots under load, and starts zabra on each of them. */
 export async function fromDisk(
   apache: ServerCommand,
   wanted: number,
@@ -54,7 +54,7 @@ export async function fromDisk(
     await churnUntil(server.port, () => snapshotsIn(files).length > wanted)
     const expected = await wholeTree(server.port)
     await server.stop('SIGKILL')
-    // The first was taken before there was anything, and the last one may not be complete.
+    // The first was taken of an empty tree, and the last one may be incomplete.
     const chosen = snapshotsIn(files).slice(1, wanted + 1)
     return await startOnEach(files, chosen, expected, keeps)
   } finally {
@@ -73,7 +73,7 @@ async function churnUntil(port: number, holds: () => boolean): Promise<void> {
   const deadline = Date.now() + patienceMs
   while (!holds() && Date.now() < deadline) await delay(50)
   await Promise.all(churns.map((churn) => churn.stop()))
-  // The snapshot that is under way.
+  // Waits for the snapshot in progress.
   await delay(500)
 }
 
@@ -143,7 +143,7 @@ async function isFuzzy(directory: string, snapshot: string): Promise<boolean> {
       reader.long()
       const czxid = reader.long()
       const mzxid = reader.long()
-      // Times, versions, owner and the change of children.
+      // Skips times, versions, owner and the count of changes of children.
       for (const bytes of [16, 12, 16]) reader.position += bytes
       if (reader.position > reader.end) throw new MalformedError('the record ends too early')
       isAhead ||= czxid > zxid || mzxid > zxid

@@ -1,12 +1,12 @@
 /**
- * Snapshots that Apache ZooKeeper took under a load which deletes nodes and makes them again: zabra
- * starts on each of them, and finds the tree that Apache has.
+ * Starts zabra on snapshots that Apache ZooKeeper took while nodes were deleted and created again,
+ * and compares the tree with Apache's.
  *
  *     npm run test:fuzzy -- [--release 3.9]... [--snapshots 200] [--joins 10] [--keep]
  *
- * From disk: each snapshot is put into a data directory of its own, with all logs, and zabra is
- * started there. Over the network: a zabra server joins an ensemble of Apache's again and again, and
- * is sent a snapshot each time, while the load goes on.
+ * From disk: puts each snapshot with all logs into a new data directory, and starts zabra there.
+ * Over the network: a zabra server joins an ensemble of Apache's repeatedly, and gets a snapshot
+ * each time while the load continues.
  */
 import { parseArgs } from 'node:util'
 import { apacheReleases, findApache, type ApacheRelease } from '../src/apache.ts'
@@ -18,11 +18,11 @@ import { overNetwork } from './over-network.ts'
 const { values } = parseArgs({
   options: {
     release: { type: 'string', multiple: true, default: ['3.8', '3.9'] },
-    /** So many snapshots of each release. */
+    /** The number of snapshots of each release. */
     snapshots: { type: 'string', default: '200' },
     /** How often the learner joins. */
     joins: { type: 'string', default: '10' },
-    /** Leaves the directories of what failed where they are. */
+    /** Keeps the directories of failed cases. */
     keep: { type: 'boolean', default: false },
   },
 })

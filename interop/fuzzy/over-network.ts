@@ -7,16 +7,16 @@ import { say } from '../src/tools.ts'
 import { Churn, prepare } from './churn.ts'
 
 export interface OverNetwork {
-  /** How often a zabra server was sent a snapshot by an Apache leader under load. */
+  /** How often an Apache leader under load sent a zabra server a snapshot. */
   readonly joins: number
-  /** It stayed, and had the same tree when everything was quiet. */
+  /** How often that server stayed, and had the same tree when the load had ended. */
   readonly equal: number
   readonly problems: readonly string[]
 }
 
 const loads = 4
 
-/** Two of Apache's servers, the second of which leads, and a zabra server that comes and goes. */
+/** Two Apache servers, the second of which leads, and a zabra server that joins and leaves. */
 export async function overNetwork(apache: ServerCommand, wanted: number): Promise<OverNetwork> {
   const ensemble = await MixedEnsemble.open([apache, apache, zabraCommand()], 2)
   const leader = ensemble.member(2)
@@ -62,7 +62,7 @@ export async function overNetwork(apache: ServerCommand, wanted: number): Promis
 
 async function treeOf(member: Member): Promise<Tree> {
   const tree = new Map(await member.tree())
-  // Each server writes it for itself.
+  // Each server stores it by itself.
   tree.delete('/zookeeper/config')
   return tree
 }

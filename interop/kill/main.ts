@@ -1,5 +1,5 @@
 /**
- * Many rounds of killing a server under load; `npm test` runs a few of the same.
+ * Kills a server under load in many rounds; `npm test` runs a few of them.
  *
  *     npm run test:kill -- [--rounds 200] [--seed N] [--ending kill|stop]
  */

@@ -14,22 +14,22 @@ export type Role = 'follower' | 'leader' | 'observer'
 export interface Cell {
   readonly role: Role
   readonly sync: Sync
-  /** Which kind of server the client is connected to. */
+  /** The kind of server that the client is connected to. */
   readonly clientOn: Kind
 }
 
 export interface Outcome {
-  /** What was wrong, in sentences. */
+  /** The problems, as sentences. */
   readonly problems: readonly string[]
   readonly nodesCompared: number
   readonly digestsCompared: number
   readonly sessionsMoved: number
 }
 
-/** Each server is configured by itself, and shows since when. */
+/** Each server stores its configuration by itself, with its own time. */
 const ownOfEachServer = '/zookeeper/config'
 
-/** An ensemble in which zabra has one role, and a learner that is brought up in one way. */
+/** An ensemble in which zabra has one role, and a learner that is synchronized in one way. */
 export async function runCell(
   cell: Cell,
   apache: ServerCommand,
@@ -37,7 +37,7 @@ export async function runCell(
 ): Promise<Outcome> {
   const commands = cell.role === 'leader' ? [apache, zabra, apache] : [apache, apache, zabra]
   const isObserver = cell.role === 'observer'
-  // Only who had a vote can have logged what was never committed; it becomes an observer later.
+  // Only a voter can log what is never committed; it becomes an observer later.
   const voters = isObserver && cell.sync !== 'TRUNC' ? 2 : 3
   const ensemble = await MixedEnsemble.open(commands, voters)
   const run = new Run(cell, ensemble)
@@ -86,7 +86,7 @@ class Run implements Outcome {
     for (const session of this.sessions) await this.resume(session)
   }
 
-  /** The session is at an Apache server, whatever its own does, when the learner is brought up. */
+  /** The session is on an Apache server while its own server is synchronized. */
   private async bringUp(held: HeldSession): Promise<void> {
     const { ensemble, cell } = this
     const [one, leader, learner] = ensemble.members as [Member, Member, Member]
@@ -119,7 +119,7 @@ class Run implements Outcome {
     }
   }
 
-  /** What happened while the session was nowhere is told when it arrives. */
+  /** Events that happened while the session was disconnected are delivered when it reconnects. */
   private async comeHome(held: HeldSession, home: Member): Promise<void> {
     await held.leave()
     const other = await RawClient.connect(this.elsewhere(home).port)
@@ -130,7 +130,7 @@ class Run implements Outcome {
     await held.expectEvents()
   }
 
-  /** To the other kind of server and back, and each time watches are told of changes there. */
+  /** To the other kind of server and back; each time watches must fire for changes there. */
   private async move(held: HeldSession, home: Member): Promise<void> {
     const away = this.elsewhere(home)
     for (const [to, from] of [
@@ -148,7 +148,7 @@ class Run implements Outcome {
     }
   }
 
-  /** Writes through each server are seen through each other, behind a sync. */
+  /** Writes through each server are visible through each other one after a sync. */
   private async writeAndSync(held: HeldSession): Promise<void> {
     const { members } = this.ensemble
     const clients = await Promise.all(members.map(({ port }) => RawClient.connect(port)))
@@ -167,7 +167,7 @@ class Run implements Outcome {
     await Promise.all(clients.map((client) => client.close()))
   }
 
-  /** A session that is silent ends, by the leader's decision, and everybody hears of it. */
+  /** A silent session ends by the leader's decision, and all servers learn of it. */
   private async expire(held: HeldSession, home: Member): Promise<void> {
     const brief = await RawClient.connect(home.port, { timeoutMs: 1500 })
     const { path } = await brief.create('/brief', '', createFlags.ephemeral)
@@ -179,7 +179,7 @@ class Run implements Outcome {
     if (err !== errorCodes.noNode) this.problems.push(`${path} outlived its session`)
   }
 
-  /** All servers hold the same, and what they computed on the way is the same. */
+  /** All servers have equal trees, and computed equal digests on the way. */
   private async compare(): Promise<void> {
     const [one, ...others] = this.ensemble.members as [Member, ...Member[]]
     const expected = new Map(await one.tree())
@@ -208,7 +208,7 @@ class Run implements Outcome {
     for (const member of this.ensemble.members) this.blame(member, member.digestComplaints())
   }
 
-  /** Sessions that were left with their connection cut go on at the other kind of server. */
+  /** Sessions with a cut connection continue on the other kind of server. */
   private async resume(session: LeftSession): Promise<void> {
     const at = this.elsewhere(this.ensemble.of(this.cell.clientOn))
     const client = await RawClient.connect(at.port, { timeoutMs: 120_000, session })

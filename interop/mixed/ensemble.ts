@@ -13,8 +13,8 @@ export type Mode = 'leader' | 'follower' | 'observer'
 export type Sync = 'DIFF' | 'TRUNC' | 'SNAP'
 
 /**
- * Sessions outlive everything done to their servers. A learner that is far behind gets a snapshot,
- * also where the leader's log on disk would reach back to it.
+ * Sessions outlive everything that is done to their servers. A learner that is far behind gets a
+ * snapshot, even if the leader's log on disk would suffice.
  */
 const commonCfg = `
 tickTime=500
@@ -31,17 +31,17 @@ autopurge.purgeInterval=0
 ${superUserCfg}
 `
 
-/** Nothing changes by itself, and Apache says how it brings servers up, and is brought up. */
+/** Nothing changes by itself, and Apache logs how it synchronizes servers and is synchronized. */
 export const properties = [
   'znode.container.checkIntervalMs=3600000',
   'org.slf4j.simpleLogger.log.org.apache.zookeeper.server.quorum.LearnerHandler=debug',
   sayHowLearning,
 ]
 
-/** For everything that servers come to by themselves. */
+/** For everything that servers reach by themselves. */
 export const patienceMs = 40_000
 
-/** What a leader and a learner say of a synchronisation, each kind of server in its own words. */
+/** The log lines of a leader and of a learner about a synchronization, for each kind of server. */
 const sayings: Record<Kind, Record<'leader' | 'learner', Record<Sync, RegExp>>> = {
   zabra: {
     leader: {
@@ -74,7 +74,7 @@ export class MixedEnsemble {
   readonly members: readonly Member[]
   private readonly ensemble: Ensemble
 
-  /** `voters` are counted from the first: with two of them the third is an observer. */
+  /** `voters` counts from the first: with two voters the third is an observer. */
   static async open(commands: readonly ServerCommand[], voters: number): Promise<MixedEnsemble> {
     const observers = observersBeyond(voters)
     return new MixedEnsemble(
@@ -96,17 +96,20 @@ export class MixedEnsemble {
     return this.members.find((member) => member.kind === kind)!
   }
 
-  /** These together, and the others once these serve: so the first have the say. */
+  /**
+   * Starts these servers together, and the others once these serve: so the first ones decide who
+   * leads.
+   */
   start(first: readonly number[], later: readonly number[]): Promise<void> {
     return this.ensemble.start(first, later)
   }
 
-  /** From their next start on; all must be down. */
+  /** Applies to the next start; all servers must be down. */
   setVoters(voters: number): void {
     this.ensemble.configure({ observers: observersBeyond(voters) })
   }
 
-  /** Every server has applied the same transactions. */
+  /** Waits until every server has applied the same transactions. */
   untilLevel(): Promise<void> {
     return this.ensemble.untilLevel()
   }
@@ -144,12 +147,12 @@ export class Member {
     return `${this.server.name} (server ${this.id})`
   }
 
-  /** How many bytes it has said so far. */
+  /** The length of its log so far. */
   get logLength(): number {
     return this.server.log.length
   }
 
-  /** How often it said, after a point in its log, that a learner was brought up in this way. */
+  /** How often it logged, after a position in its log, a synchronization of this kind. */
   countSyncs(as: 'leader' | 'learner', sync: Sync, since: number): number {
     return [...this.server.log.slice(since).matchAll(sayings[this.kind][as][sync])].length
   }
@@ -166,12 +169,12 @@ export class Member {
     return rememberedDigests(loopback, this.port)
   }
 
-  /** Lines in which it says that its tree is not that of its leader. */
+  /** Log lines in which it reports that its tree differs from its leader's. */
   digestComplaints(): string[] {
     return digestComplaints(this.server.log)
   }
 
-  /** A transaction that contains the text is in its log, as far as processes can see. */
+  /** Waits until a transaction with this text is in its log file. */
   async untilLogged(text: string): Promise<void> {
     const dir = join(this.server.dir, 'data', 'version-2')
     await until(`${this.name} has not logged ${text}`, patienceMs, () => {
@@ -181,7 +184,7 @@ export class Member {
     })
   }
 
-  /** As if its disk had been replaced; it must be down. */
+  /** Deletes its data, as if its disk had been replaced; it must be down. */
   loseData(): void {
     this.server.loseData()
   }

@@ -16,12 +16,12 @@ maxSessionTimeout=600000
 maxClientCnxns=0
 4lw.commands.whitelist=*
 `
-/** So short that an epoch passes in a few seconds. */
+/** Small enough that an epoch ends within a few seconds. */
 const counterMax = 150
 const writesMax = 2000
 const path = '/counted'
 
-/** Leadership leaves zabra for an Apache server, by command and by the end of an epoch. */
+/** zabra hands over leadership to an Apache server, by command and at the end of an epoch. */
 export async function handOver(apache: ServerCommand): Promise<readonly string[]> {
   const problems: string[] = []
   for (const scene of [byCommand, byCounter]) {
@@ -32,7 +32,7 @@ export async function handOver(apache: ServerCommand): Promise<readonly string[]
       properties,
     })
     try {
-      // Two of them first, of which zabra has the larger number: so it leads.
+      // Two of them first, of which zabra has the larger number and so leads.
       await ensemble.start([1, 3], [2])
       await scene(membersOf(ensemble), ensemble.server(3).ports.spare)
     } catch (error) {
@@ -60,7 +60,7 @@ async function byCommand(members: readonly Member[], adminPort: number): Promise
   await held.expectEphemeral()
 }
 
-/** Writes on, wherever there is a server, until the epoch that zabra leads is over. */
+/** Writes on any available server until the epoch that zabra leads is over. */
 async function byCounter(members: readonly Member[]): Promise<void> {
   if ((await members[2]!.mode()) !== 'leader') throw new Error('zabra does not lead at first')
   const held = await HeldSession.open(members[0]!, '/held')
@@ -106,7 +106,7 @@ function adminCfg(port: number): string {
   return `admin.serverPort=${port}\nadmin.enableServer=true\n${superUserCfg}`
 }
 
-/** zabra with room for few transactions in an epoch. */
+/** zabra with small epochs. */
 function shortEpochs(): ServerCommand {
   return zabraFromSources({ COUNTER_MAX: String(counterMax) })
 }

@@ -6,7 +6,7 @@ import type { Member } from './ensemble.ts'
 const timeoutMs = 120_000
 const patienceMs = 20_000
 
-/** A session that holds an ephemeral and watches, and takes both along wherever it goes. */
+/** A session with an ephemeral node and watches, which moves between servers. */
 export class HeldSession {
   readonly ephemeral: string
   readonly sessionId: bigint
@@ -30,7 +30,7 @@ export class HeldSession {
     this.password = client.password
   }
 
-  /** One watch of each kind. */
+  /** Sets one watch of each kind. */
   async watch(): Promise<void> {
     const { client, watched } = this
     await client.must('getData', { path: `${watched}/data`, watch: true })
@@ -38,18 +38,18 @@ export class HeldSession {
     await client.call('exists', { path: `${watched}/coming`, watch: true })
   }
 
-  /** Leaves without a word, or finds that its server has left. */
+  /** Disconnects, or finds that its server has done so. */
   async leave(): Promise<void> {
     if (this.client.lastZxid > this.lastZxid) this.lastZxid = this.client.lastZxid
     await this.client.abandon()
   }
 
-  /** Goes on at a server, with its watches: what they missed is told at once. */
+  /** Continues on a server, with its watches: missed events arrive at once. */
   async arrive(at: Member): Promise<void> {
     const { sessionId, password, lastZxid, watched } = this
     const session = { sessionId, password }
     const options = { timeoutMs, session, lastZxidSeen: lastZxid }
-    // A server that has not yet seen what we have seen turns us away.
+    // A server that has not seen what the client has seen refuses it.
     await until(`${at.name} does not take the session`, patienceMs, async () => {
       try {
         this.client = await RawClient.connect(at.port, options)
@@ -72,7 +72,7 @@ export class HeldSession {
     await this.arrive(at)
   }
 
-  /** Fires each of the watches once, by somebody else's hand. */
+  /** Another client fires each of the watches once. */
   async disturb(other: RawClient): Promise<void> {
     const { watched } = this
     await other.must('setData', { path: `${watched}/data`, data: Buffer.from('!'), version: -1 })
@@ -81,7 +81,7 @@ export class HeldSession {
     await other.must('delete', { path, version: -1 })
   }
 
-  /** The events of `disturb`, no more and no less. */
+  /** Expects exactly the events of `disturb`. */
   async expectEvents(): Promise<void> {
     const { client, watched } = this
     const events: string[] = []
@@ -101,7 +101,7 @@ export class HeldSession {
     if (client.events.length > 0) throw new Error('there was an event too many')
   }
 
-  /** It is still the session it was. */
+  /** It is still the same session. */
   async expectEphemeral(): Promise<void> {
     const { stat } = await this.client.must('getData', { path: this.ephemeral, watch: false })
     if (stat.ephemeralOwner !== this.sessionId) throw new Error(`${this.ephemeral} is not ours`)
@@ -115,7 +115,7 @@ const eventNames: Record<number, string> = {
   [eventTypes.nodeChildrenChanged]: 'children',
 }
 
-/** The promise's value, unless that takes too long. */
+/** The promise's value; throws if it takes too long. */
 export async function within<T>(promise: Promise<T>, complaint: string): Promise<T> {
   let impatience: NodeJS.Timeout | undefined
   const tooLate = new Promise<never>((_, reject) => {

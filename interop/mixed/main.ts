@@ -3,11 +3,11 @@
  *
  *     npm run test:mixed -- [--release 3.9]... [--role leader]... [--sync TRUNC]... [--client zabra]...
  *
- * Every cell of the table is three servers of its own, from their first start to their end; read
- * `cell.ts` for what is done in each, `synchronise.ts` for how a learner comes to need what. Two
- * are apart: `observer-master`, three voters of one kind and an observer of the other that their
- * followers take (`observer-masters.ts`), and `hand-over`, zabra that makes place for an Apache
- * leader (`hand-over.ts`).
+ * Every cell of the table is a separate ensemble of three servers; `cell.ts` shows what is done in
+ * each, `synchronise.ts` how a learner gets into each situation. Two are separate:
+ * `observer-master`, three voters of one kind with an observer of the other
+ * (`observer-masters.ts`), and `hand-over`, in which zabra hands over to an Apache leader
+ * (`hand-over.ts`).
  */
 import { parseArgs } from 'node:util'
 import { findApache, type ApacheRelease } from '../src/apache.ts'
@@ -69,7 +69,7 @@ for (const reason of missing) console.log(`!!! NOT RUN: ${reason}`)
 const { passed, failed, nodes, digests, moves } = totals
 console.log(`${nodes} nodes and ${digests} digests compared, sessions moved ${moves} times`)
 console.log(`${passed} passed, ${failed} failed`)
-// A run without Apache has shown nothing.
+// A run without Apache proves nothing.
 process.exitCode = failed > 0 || passed === 0 || missing.length > 0 ? 1 : 0
 
 async function playObserverMasters(apache: ReturnType<typeof apacheCommand>): Promise<void> {

@@ -11,7 +11,7 @@ import { until } from '../src/until.ts'
 import { membersOf, patienceMs, properties, type Member } from './ensemble.ts'
 import { HeldSession } from './held-session.ts'
 
-/** Followers all take observers on the same port, so each needs an address of its own. */
+/** All followers accept observers on the same port, so each needs its own address. */
 const hosts = [loopback, '127.0.0.2', '127.0.0.3', '127.0.0.4']
 const observerId = 4
 
@@ -27,10 +27,10 @@ extendedTypesEnabled=true
 ${superUserCfg}
 `
 
-/** Each server is configured by itself, and shows since when. */
+/** Each server stores its configuration by itself, with its own time. */
 const ownOfEachServer = '/zookeeper/config'
 
-/** Three voters of one kind, and an observer of the other that goes to their followers. */
+/** Three voters of one kind, and an observer of the other that connects to followers. */
 export async function observeFollowers(
   voters: ServerCommand,
   observer: ServerCommand,
@@ -99,7 +99,7 @@ class Scene {
     return this.members.filter((member) => member !== leader && member !== this.observer)
   }
 
-  /** The leader has the two other voters, and nobody else. */
+  /** The leader has the two other voters as learners, and no others. */
   private async expectFollowersMaster(): Promise<void> {
     const leader = await this.leader()
     await until('the observer is with the leader', patienceMs, async () => {
@@ -118,7 +118,7 @@ class Scene {
     })
   }
 
-  /** What somebody does elsewhere is told to the one who watches at the observer. */
+  /** Changes made elsewhere fire watches on the observer. */
   private async disturb(held: HeldSession): Promise<void> {
     const other = await RawClient.connect((await this.leader()).port)
     await held.client.must('sync', { path: '/watched' })
@@ -128,7 +128,7 @@ class Scene {
     await other.close()
   }
 
-  /** A client that is not heard of is missed by the leader, one that is heard of is not. */
+  /** The leader expires a client that is not heard of, and keeps one that is. */
   private async expire(): Promise<void> {
     const { observer } = this
     const options = { timeoutMs: 2000 }
@@ -153,7 +153,7 @@ class Scene {
     await watcher.close()
   }
 
-  /** The observer misses something, and gets it when it comes back. */
+  /** The observer misses transactions, and gets them when it returns. */
   private async away(meanwhile: () => void): Promise<void> {
     const { observer } = this
     await observer.server.stop()

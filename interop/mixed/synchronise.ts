@@ -7,16 +7,16 @@ import type { Member, MixedEnsemble, Sync } from './ensemble.ts'
 const missedByFar = 1200
 const tailLength = 20
 
-/** What a synchronisation left behind besides the state it is about. */
+/** Results of a synchronization besides the final state. */
 export interface Happened {
-  /** How often the third server was brought up. */
+  /** How often the third server was synchronized. */
   readonly times: number
   readonly sessions: readonly LeftSession[]
-  /** Nodes that must not be anywhere: they were never acknowledged, and were cut off. */
+  /** Nodes that must not exist: they were never acknowledged, and were truncated. */
   readonly gone: readonly string[]
 }
 
-/** Who is started first, so that the second server leads, or the third for as long as it must. */
+/** The start order, so that the second server leads, or the third for as long as necessary. */
 export const startOrder: Record<Sync, readonly [readonly number[], readonly number[]]> = {
   DIFF: [[1, 2], [3]],
   SNAP: [[1, 2], [3]],
@@ -24,8 +24,8 @@ export const startOrder: Record<Sync, readonly [readonly number[], readonly numb
 }
 
 /**
- * Has the third server miss something, or know something that never was, and come back to be
- * brought up by the second. `whileAway` runs when it is gone and the two others serve.
+ * Makes the third server miss transactions, or log ones that are never committed, and return to be
+ * synchronized by the second. `whileAway` runs while it is gone and the two others serve.
  */
 export async function synchronise(
   ensemble: MixedEnsemble,
@@ -43,7 +43,7 @@ export async function synchronise(
     return { times: 1, sessions, gone: [] }
   }
   await writeMany(leader, '/missed')
-  // The first time it is far behind, and writes go on while it is brought up.
+  // The first time it is far behind, and writes continue while it is synchronized.
   const writing = writeMany(leader, '/during')
   await learner.server.start()
   await writing
@@ -66,7 +66,7 @@ async function writeMany(at: Member, root: string): Promise<void> {
   await client.close()
 }
 
-/** The third server leads, and logs what nobody else hears of. */
+/** The third server leads, and logs what no other server receives. */
 async function cutTail(
   ensemble: MixedEnsemble,
   options: { readonly isObserver: boolean; readonly whileAway: () => Promise<void> },
@@ -83,7 +83,7 @@ async function cutTail(
   const settled = Promise.allSettled(answers)
   await three.untilLogged(gone.at(-1)!)
   await three.server.stop('SIGKILL')
-  // What waits in the sockets of the two must never be read by them.
+  // The two servers must never read what waits in their sockets.
   await Promise.all([one, two].map(({ server }) => server.stop('SIGKILL')))
   const acknowledged = (await settled).filter(({ status }) => status === 'fulfilled').length
   if (acknowledged > 0) throw new Error(`${acknowledged} writes were acknowledged by one server`)

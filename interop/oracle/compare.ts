@@ -8,21 +8,21 @@ import { explainByRelease, level, type ReleaseDifference } from './releases/inde
 import type { Side } from './side.ts'
 
 export interface Verdict {
-  /** The program as it was played last, without what makes expected divergences. */
+  /** The program as it was played last, without the requests that cause expected divergences. */
   readonly program: Program
-  /** Undefined when both sides agree. */
+  /** Undefined if both sides agree. */
   readonly difference?: Difference
-  /** Names of the expected divergences on the way. */
+  /** Names of the expected divergences that occurred. */
   readonly expected: readonly string[]
   /** Why the program could not be played to its end. */
   readonly broken?: string
-  /** Sides that no longer serve, where that is not an expected divergence. */
+  /** Sides that have stopped serving, unless that is an expected divergence. */
   readonly ended: { readonly reference: boolean; readonly candidate: boolean }
   readonly reference: Transcript
 }
 
 export interface CompareOptions extends Omit<PlayOptions, 'root' | 'settleMs' | 'deadline'> {
-  /** Where the reference is of another release than the candidate, what differs by that. */
+  /** The differences between releases, if reference and candidate are of different ones. */
   readonly releaseDifferences: readonly ReleaseDifference[]
 }
 
@@ -41,7 +41,10 @@ export class Comparison {
     this.#options = options
   }
 
-  /** Plays a program, and again without what differs as expected, until nothing expected is left. */
+  /**
+   * Plays a program, and plays it again without the causes of expected divergences until none is
+   * left.
+   */
   async judge(program: Program, settleMs = 0): Promise<Verdict> {
     const expected: string[] = []
     for (let current = program; ;) {
@@ -49,7 +52,7 @@ export class Comparison {
       expected.push(...verdict.expected)
       const { reference, candidate } = verdict.ended
       if (rest === undefined || candidate) return { ...verdict, expected }
-      // What zabra mends is often what ends Apache.
+      // Where zabra differs from Apache on purpose, Apache often ends.
       if (reference) await this.startFresh()
       current = rest
     }
@@ -59,7 +62,9 @@ export class Comparison {
     await Promise.all([this.#reference.startFresh(), this.#candidate.startFresh()])
   }
 
-  /** One play on each side; `rest` is what to play next, if an expected divergence left a trace. */
+  /**
+   * Plays once on each side; `rest` is what to play next if an expected divergence left a trace.
+   */
   async #round(program: Program, settleMs: number): Promise<{ verdict: Verdict; rest?: Program }> {
     const root = `/zo${process.pid}x${++this.#playCount}`
     const deadline = Date.now() + playMs
@@ -98,7 +103,7 @@ export class Comparison {
       const steps = program.steps.toSpliced(at, 1, ...(left === undefined ? [] : [left]))
       return { verdict, rest: { ...program, steps } }
     }
-    // Counted in the last round alone: those before played the same steps.
+    // Counted in the last round only, because earlier rounds played the same steps.
     expected.push(...levelled.seen)
     return { verdict }
   }

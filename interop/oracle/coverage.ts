@@ -1,7 +1,7 @@
 import type { Received, Told, Transcript } from './play/transcript.ts'
 import type { Program, Request, Step } from './program/program.ts'
 
-/** Counts what the reference has been made to say: each request with each error, each event. */
+/** Counts the answers of the reference: each request with each error, and each event. */
 export class Coverage {
   readonly #counts = new Map<string, number>()
   #skipped = 0

@@ -1,10 +1,10 @@
-/** Where two transcripts part, and how to say so. */
+/** The first difference between two transcripts, and its description. */
 import type { StepResult, Transcript } from './play/transcript.ts'
 import type { Program, Step } from './program/program.ts'
 
 export interface Difference {
   readonly program: Program
-  /** The step at which the transcripts part; one past the last step for the tree that is left. */
+  /** The step of the first difference; one past the last step for the remaining tree. */
   readonly at: number
   readonly reference: Transcript
   readonly candidate: Transcript
@@ -36,7 +36,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null
 }
 
-/** A short name for what differs, the same for many seeds with one cause. */
+/** A short name for the kind of difference, the same for many seeds with one cause. */
 export function kindOf({ program, at, reference, candidate }: Difference): string {
   const [first = ''] = differingFields(reference[at], candidate[at])
   const field = first
@@ -63,7 +63,7 @@ function stepName(step: Step | undefined): string {
   }
 }
 
-/** The steps before the difference, then what each side said. */
+/** The steps before the difference, then the answers of each side. */
 export function describe(difference: Difference, historyLength = 12): string {
   const { program, at, reference, candidate } = difference
   const lines: string[] = []

@@ -1,11 +1,11 @@
 /**
- * Where zabra differs from Apache on purpose.
+ * The deliberate differences between zabra and Apache.
  *
- * A divergence that matches an entry here is counted and named, not failed. What matches is
+ * A divergence that matches an entry here is counted and named, and does not fail. The match is
  * exact: the reference does what Apache is known to do AND the candidate does what zabra has
  * decided; anything else on the same request still fails. The rest of the program is compared as
- * usual: where the difference leaves a trace in the tree or in the zxids, the program is played
- * again without the request that made it.
+ * usual: if the difference leaves a trace in the tree or in the zxids, the program is played again
+ * without the request that caused it.
  */
 import { same } from './difference.ts'
 import { repliesIn, requestsOf, withoutRequests } from './replies.ts'
@@ -17,11 +17,11 @@ export interface Expected {
   readonly name: string
   /** What Apache does, what zabra does, and why. */
   readonly why: string
-  /** There is no step behind the tree that is left. */
+  /** There is no step for the remaining tree. */
   matches(step: Step | undefined, reference: StepResult, candidate: StepResult): boolean
   /**
-   * The step without its cause; undefined when nothing is left of it. Missing where the two
-   * servers are in the same state afterwards, so that the comparison just goes on.
+   * The step without its cause; undefined if nothing is left of it. Absent if both servers are in
+   * the same state afterwards, so that the comparison simply continues.
    */
   without?(step: Step): Step | undefined
 }
@@ -133,12 +133,12 @@ const isWatchRestore = ({ op }: Request): boolean => op === 'setWatches' || op =
 
 const nodeDeleted = 2
 
-/** The event of a node that is there, told after a reconnect. */
+/** The event of an existing node, delivered after a reconnect. */
 function isCatchUp({ xid, zxid, type }: Received): boolean {
   return xid === -1 && zxid === -1 && type !== nodeDeleted
 }
 
-/** Whether `part` is `whole` without some of those that may be missing. */
+/** Whether `part` is `whole` without some of the elements that may be missing. */
 function isSubsequence(
   part: readonly Received[],
   whole: readonly Received[],
@@ -152,7 +152,7 @@ function isSubsequence(
   return at === part.length
 }
 
-/** The path of a sync that has a character beyond the first 65536; else undefined. */
+/** The path of a sync that contains a character beyond U+FFFF; otherwise undefined. */
 function farPath(request: Request): string | undefined {
   if (request.op !== 'sync' || request.path === null) return undefined
   const { path } = request
@@ -180,8 +180,8 @@ function isRefused(received: readonly Received[]): boolean {
 }
 
 /**
- * Whether the first reply that differs answers a request of that kind, and is what we want. What
- * follows in the same step may differ as a consequence; it is compared when the program is played
+ * Whether the first differing reply answers a request of that kind, as zabra intends. Later
+ * differences in the same step may be consequences; they are compared when the program is played
  * again without the request.
  */
 function someReplyDiffers(

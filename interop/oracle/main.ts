@@ -1,9 +1,9 @@
 /**
- * The differential oracle: the same random programs of raw requests on Apache ZooKeeper and on
- * zabra, every reply compared. README.md beside this file says how to read its output.
+ * The differential oracle: plays the same random programs of raw requests on Apache ZooKeeper and
+ * on zabra, and compares every reply. README.md in this folder explains its output.
  *
- * Read on in `run.ts` (the loop), `program/` (what is played), `play/` (how), `expected.ts` (where
- * zabra differs on purpose).
+ * Continue with `run.ts` (the loop), `program/` (what is played), `play/` (how), `expected.ts`
+ * (deliberate differences).
  */
 import { readFileSync } from 'node:fs'
 import { findApache, type ApacheRelease } from '../src/apache.ts'
@@ -74,7 +74,7 @@ function* programs(options: Options): Generator<Program> {
   }
 }
 
-/** The side, or a sentence that says why there is none. */
+/** The side, or a sentence that says why it is not available. */
 async function referenceSide(options: Options): Promise<Side | string> {
   if (options.refAddresses !== undefined) return new FixedSide(options.refAddresses)
   return managed(await apache(options.refRelease), options)

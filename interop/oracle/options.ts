@@ -59,7 +59,7 @@ export interface Options {
   readonly outDir: string
 }
 
-/** Throws an Error whose message is for the person at the keyboard. */
+/** Throws an Error whose message is for the user. */
 export function parseOptions(args: readonly string[]): Options | 'help' {
   const flag = { type: 'boolean', default: false } as const
   const text = { type: 'string' } as const

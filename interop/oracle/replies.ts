@@ -1,8 +1,8 @@
-/** Which reply answers which request of a step. */
+/** Assigns replies to the requests of a step. */
 import type { Received, StepResult } from './play/transcript.ts'
 import type { Request, Step } from './program/program.ts'
 
-/** What a session received in a step but for notifications and answers to pings. */
+/** What a session received in a step, except notifications and replies to pings. */
 export function repliesIn(result: StepResult, session: number): Received[] {
   const received = result.received[session] ?? []
   return received.filter(({ xid }) => xid !== undefined && xid !== -1 && xid !== -2)
@@ -14,7 +14,7 @@ export function requestsOf(step: Step): readonly Request[] {
   return step.do === 'burst' ? step.requests : []
 }
 
-/** The step without some of its requests; undefined when nothing is left of it. */
+/** The step without some of its requests; undefined if nothing is left of it. */
 export function withoutRequests(
   step: Step,
   unwanted: (request: Request) => boolean,

@@ -1,4 +1,4 @@
-/** The loop over programs: play, confirm what differs, shrink it, tell it. */
+/** The loop over programs: play, confirm a difference, shrink it, report it. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Comparison, type Verdict } from './compare.ts'
@@ -59,7 +59,7 @@ export class Run {
     mkdirSync(options.outDir, { recursive: true })
   }
 
-  /** Plays one program and tells the outcome. */
+  /** Plays one program and reports the result. */
   async play(program: Program): Promise<void> {
     this.#steps += program.steps.length
     this.#requests += requestCount(program)
@@ -80,7 +80,7 @@ export class Run {
     return this.#count('diverges') >= this.#options.stopAt
   }
 
-  /** A server could not be started: what is left of the programs was not played. */
+  /** A server could not be started: the remaining programs are not played. */
   stopped(reason: string): void {
     this.#outcomes.push('stopped')
     this.#print(`STOPPED before all programs were played: ${reason}`)
@@ -123,7 +123,7 @@ export class Run {
       return 'candidateEnded'
     }
     if (ended.reference) {
-      // Nothing to compare with from there on.
+      // Nothing to compare with from here on.
       this.#print(`${title}: the reference ended itself`)
       this.#save(`seed-${program.seed}.killer.json`, toJson(program))
       return 'referenceEnded'
@@ -148,7 +148,7 @@ export class Run {
     }
   }
 
-  /** Once more on servers that know nothing of it, and with time for notifications to arrive. */
+  /** Plays again on fresh servers, with time for notifications to arrive. */
   async #confirm(title: string, program: Program, first: Difference): Promise<Outcome> {
     await this.startFresh()
     const again = (await this.#comparison.judge(program)).difference

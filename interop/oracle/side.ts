@@ -5,19 +5,19 @@ import { askFourLetters } from '../src/four-letters.ts'
 import { Ensemble } from '../src/ensemble.ts'
 import type { ServerCommand } from '../src/commands.ts'
 
-/** One of the two parties that are compared: a server or an ensemble. */
+/** One of the two compared parties: a server or an ensemble. */
 export interface Side extends Target {
   readonly name: string
-  /** Whether every server still answers; one that has ended itself does not. */
+  /** Whether every server still answers. */
   serving(): Promise<boolean>
-  /** Starts servers that know nothing, in place of those that run. */
+  /** Replaces the running servers by new, empty ones. */
   startFresh(): Promise<void>
   dispose(): Promise<void>
   /** The last lines of the servers' logs. */
   logs(): string
 }
 
-/** Settings that make programs short to play and let them reach everything. */
+/** Settings that keep programs short and let them reach everything. */
 function baseCfg(extra: readonly string[]): string[] {
   return [
     'tickTime=1000',
@@ -35,11 +35,11 @@ function baseCfg(extra: readonly string[]): string[] {
 
 export interface SideOptions {
   readonly members: number
-  /** More lines of zoo.cfg. */
+  /** Additional lines of zoo.cfg. */
   readonly cfg: readonly string[]
 }
 
-/** Servers that the oracle starts, restarts and ends itself. */
+/** Servers that the oracle starts, restarts and stops itself. */
 export class ManagedSide implements Side {
   readonly name: string
   readonly canRestart = true
@@ -66,7 +66,7 @@ export class ManagedSide implements Side {
     const { members, cfg } = this.#options
     this.#ensemble = await Ensemble.open(Array<ServerCommand>(members).fill(this.#command), {
       cfg: baseCfg(cfg).join('\n'),
-      // Programs make containers and look at them; their removal would be a matter of timing.
+      // Programs create containers and look at them; removing them would depend on timing.
       properties: ['znode.container.checkIntervalMs=3600000'],
     })
     await this.#ensemble.start()
@@ -123,7 +123,7 @@ export class FixedSide implements Side {
   }
 }
 
-/** Asked rather than read off the process: Apache stops serving some time before it exits. */
+/** Asks the servers: Apache stops serving some time before its process exits. */
 async function allServing(addresses: readonly Address[]): Promise<boolean> {
   const answers = await Promise.all(
     addresses.map(({ host, port }) => askFourLetters(host, port, 'srvr')),

@@ -1,4 +1,4 @@
-/** The counts that stats nodes of quotas show, which Apache and zabra do not keep alike. */
+/** The usage in stats nodes of quotas, which Apache and zabra count differently. */
 import { repliesIn, requestsOf } from './replies.ts'
 import type { Received, StepResult, Told } from './play/transcript.ts'
 import type { Step } from './program/program.ts'
@@ -7,8 +7,8 @@ const statsNode = /^\/zookeeper\/quota\/.*\/zookeeper_stats$/
 const count = /^count=-?\d+,bytes=-?\d+$/
 
 /**
- * A result with nothing in it about what stats nodes show. What the candidate shows must be a
- * count: anything else stays, and differs.
+ * A result without the usage in stats nodes. The candidate's must be a valid count: anything else
+ * stays, and differs.
  */
 export function withoutUsage(
   step: Step | undefined,

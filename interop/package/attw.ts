@@ -1,7 +1,10 @@
 import type { FreshProject } from './fresh-project.ts'
 import { failed, notRun, ok, type Check } from '../src/checks.ts'
 
-/** Types and modules of each package agree, however it is imported. Only ES modules are promised. */
+/**
+ * The types and modules of each package agree, however it is imported. Only ES modules are
+ * promised.
+ */
 export function attw(tarballs: readonly string[], project: FreshProject): Check {
   return {
     name: 'arethetypeswrong',

@@ -7,7 +7,7 @@ import { Serving, visit } from './serving.ts'
 
 const bytesMax = 4 * 1024 * 1024
 
-/** The command from its tarball, in a folder that has nothing else. */
+/** The command from its tarball, in a folder with nothing else. */
 export function command(project: FreshProject, client: FreshProject, tarball: string): Check[] {
   return [
     ...installation('zabra', project, { packages: ['zabra'], bytesMax }),
@@ -42,7 +42,7 @@ export function command(project: FreshProject, client: FreshProject, tarball: st
   ]
 }
 
-/** Runs the server, lets a client write, and answers with what it said, without what varies. */
+/** Runs the server, lets a client write, and returns the output without its variable parts. */
 async function serve(
   program: string,
   args: readonly string[],

@@ -6,7 +6,7 @@ import { failed, notRun, ok, type Check, type Outcome } from '../src/checks.ts'
 const program = (name: string): string =>
   readFileSync(join(import.meta.dirname, 'consumer', name), 'utf8')
 
-/** As strict as compilers can be told to be, the declarations of packages included. */
+/** The strictest options of the compiler, applied to the declarations of packages too. */
 const strictOptions = {
   target: 'ES2022',
   lib: ['ES2023'],
@@ -27,7 +27,7 @@ const resolutions = {
   bundler: { module: 'ESNext', moduleResolution: 'Bundler' },
 }
 
-/** A project of TypeScript of this release: compiled both for Node and for bundlers, and run. */
+/** A TypeScript project of this release: compiled for Node and for bundlers, and run. */
 export function typescript(
   release: string,
   makeProject: () => FreshProject,
@@ -69,7 +69,7 @@ export function javascript(
   }
 }
 
-/** A program that starts a server inside itself and uses it. */
+/** A program that starts an embedded server and uses it. */
 export function embedded(project: FreshProject): Check {
   return {
     name: 'a server inside a program',

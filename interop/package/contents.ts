@@ -8,7 +8,7 @@ import { failed, ok, type Check } from '../src/checks.ts'
 const everyPackageHas = ['LICENSE', 'README.md', 'package.json']
 const addresses = ['repository', 'homepage', 'bugs', 'license', 'description', 'engines']
 
-/** Each tarball has what a reader of the registry expects, and nothing that belongs to us alone. */
+/** Each tarball has what users expect, and nothing internal. */
 export function contents(packed: readonly PackedPackage[], folder: string): Check {
   return {
     name: 'what the tarballs hold',

@@ -1,11 +1,11 @@
 import type { FreshProject } from './fresh-project.ts'
 import { failed, ok, type Check } from '../src/checks.ts'
 
-/** Wide enough for any machine: what is guarded against is a package that does work at its start. */
+/** A generous limit: it detects a package that does work when it is imported. */
 const importCpuMsMax = 200
 const imports = 9
 
-/** What a stranger gets who installs a package: how much, and how long until it is there. */
+/** What users get when they install a package: its size, and the time of importing it. */
 export function facts(
   packageName: string,
   project: FreshProject,
@@ -33,14 +33,14 @@ export function facts(
         }
         const { ms, cpuMs } = times.toSorted((a, b) => a.ms - b.ms)[imports >> 1]!
         const text = `${ms.toFixed(0)} ms, ${cpuMs.toFixed(0)} of the processor, the median of ${imports}`
-        // Others may be at work on this machine.
+        // Other programs may use this machine.
         return cpuMs <= importCpuMsMax ? ok(text) : failed(text)
       },
     },
   ]
 }
 
-/** How much is installed, and that nothing runs meanwhile. */
+/** The size of the installation, and that no script runs during it. */
 export function installation(
   packageName: string,
   project: FreshProject,

@@ -4,7 +4,7 @@ import { runTool, type ToolResult } from '../src/tools.ts'
 
 const npmMs = 180_000
 
-/** A project as a stranger has it: a folder of its own, and what npm puts there. */
+/** A user's project: a folder, and what npm installs there. */
 export class FreshProject {
   readonly folder: string
 
@@ -19,17 +19,17 @@ export class FreshProject {
     return runTool('npm', args, { cwd: this.folder, timeoutMs: npmMs })
   }
 
-  /** Node, as a process of its own in this folder. */
+  /** Runs Node as a separate process in this folder. */
   node(...args: readonly string[]): Promise<ToolResult> {
     return runTool(process.execPath, args, { cwd: this.folder, timeoutMs: 60_000 })
   }
 
-  /** npx, as a user runs it in this folder. */
+  /** Runs npx in this folder, as a user does. */
   npx(...args: readonly string[]): Promise<ToolResult> {
     return runTool('npx', ['--yes', ...args], { cwd: this.folder, timeoutMs: npmMs })
   }
 
-  /** A program that a package brought. */
+  /** Runs a program that a package installed. */
   tool(name: string, ...args: readonly string[]): Promise<ToolResult> {
     return runTool(this.pathOfTool(name), args, { cwd: this.folder, timeoutMs: 120_000 })
   }
@@ -42,7 +42,7 @@ export class FreshProject {
     writeFileSync(join(this.folder, name), content)
   }
 
-  /** The packages that npm put here, with what their package.json says. */
+  /** The packages that npm installed here, with their package.json. */
   installed(): { readonly name: string; readonly manifest: Record<string, unknown> }[] {
     const lock = JSON.parse(
       readFileSync(join(this.folder, 'node_modules', '.package-lock.json'), 'utf8'),

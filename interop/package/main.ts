@@ -1,5 +1,5 @@
 /**
- * The packages as a stranger gets them: packed as for publication, installed into fresh projects,
+ * Tests the packages as users get them: packed as for publication, installed into fresh projects,
  * measured, compiled against and run.
  *
  *     npm run test:package -- [--keep] [--only TEXT]
@@ -23,14 +23,14 @@ import { publint } from './publint.ts'
 import { otherRuntimes } from './runtimes.ts'
 import { schedulersOf } from './schedulers.ts'
 
-/** The oldest that knows the types of buffers, and the newest of each later line. */
+/** The oldest release with types for buffers, and the newest of each later line. */
 const typescriptReleases = ['5.7', '5', '6', '7']
 const megabyte = 1024 * 1024
 
 const { values } = parseArgs({
   options: {
     keep: { type: 'boolean', default: false },
-    /** Only the checks whose name has this in it. */
+    /** Runs only the checks whose names contain this. */
     only: { type: 'string', default: '' },
   },
 })

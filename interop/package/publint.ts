@@ -1,7 +1,7 @@
 import type { FreshProject } from './fresh-project.ts'
 import { failed, notRun, ok, type Check } from '../src/checks.ts'
 
-/** The linter of packages finds nothing, at its strictest. */
+/** The linter of packages reports nothing, at its strictest. */
 export function publint(tarballs: readonly string[], project: FreshProject): Check {
   return {
     name: 'publint',

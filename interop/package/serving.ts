@@ -3,7 +3,7 @@ import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process'
 const startMs = 30_000
 const stopMs = 10_000
 
-/** A program that leaves one node more each time it visits a server. */
+/** A program that adds one node each time it connects to a server. */
 export const visit = `
 import { connect } from '@zabra/client'
 const client = await connect(process.argv[2])
@@ -12,15 +12,15 @@ await client.create('/visits/v-', '', { sequential: true })
 await client.close()
 `
 
-/** A server as a process of its own, on free ports. */
+/** A server as a separate process, on free ports. */
 export class Serving {
   readonly #child: ChildProcessWithoutNullStreams
   readonly ended: Promise<number | null>
-  /** The connect string that the server announces. */
+  /** The connect string that the server prints. */
   readonly ready: Promise<string>
-  /** What it says on stdout. */
+  /** Its stdout. */
   announcement = ''
-  /** Everything it says. */
+  /** All its output. */
   output = ''
 
   constructor(
@@ -56,7 +56,7 @@ export class Serving {
       child.on('error', onFailure)
       child.on('close', () => onFailure(new Error(this.output)))
     })
-    // Whoever waits hears of it; a server that ended after it was ready is no failure.
+    // Those who await it see the error; a server that exits after it was ready has not failed.
     this.ready.catch(() => {})
   }
 

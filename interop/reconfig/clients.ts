@@ -3,15 +3,15 @@ import { compileC } from '../clients/c/prepare.ts'
 import { pythonWithKazoo } from '../clients/kazoo/prepare.ts'
 
 /**
- * A program that takes a server, a password, the number of a member and its line, and changes the
- * members with a client of its own: that one out, and in again.
+ * A program that gets a server, a password, the number of a member and its line, and changes the
+ * members with its own client: removes that member, and adds it again.
  */
 export interface ForeignClient {
   readonly name: string
   readonly command: readonly string[]
 }
 
-/** Those that can send `reconfig`, apart from Java's; what cannot be had is said. */
+/** The clients other than Java's that can send `reconfig`, if they are available. */
 export async function foreignClients(): Promise<readonly ForeignClient[]> {
   const clients: ForeignClient[] = []
   const c = await compileC(join(import.meta.dirname, 'reconfigure.c'))

@@ -19,7 +19,7 @@ ${superUserCfg}
 
 export const patienceMs = 30_000
 
-/** Three members, and a fourth server that is none yet. */
+/** Three members, and a fourth server that is not a member yet. */
 export class ChangingEnsemble {
   readonly members: readonly Member[]
   private readonly ensemble: Ensemble
@@ -27,7 +27,7 @@ export class ChangingEnsemble {
   static async open(commands: readonly ServerCommand[]): Promise<ChangingEnsemble> {
     const ensemble = await Ensemble.open(commands, {
       cfg: commonCfg,
-      // Apache wants it beside the client port in the line of each server.
+      // Apache requires it in addition to the client port in the server line.
       cfgOf: ({ ports }) => `clientPort=${ports.client}`,
       namesClientPorts: true,
       joining: [4],
@@ -49,7 +49,7 @@ export class ChangingEnsemble {
     await this.ensemble.start(ids)
   }
 
-  /** Not by the ensemble's own ports: changes move where clients connect. */
+  /** Does not use the ensemble's own ports, because changes move client ports. */
   async leader(): Promise<Member> {
     let found: Member | undefined
     await until('nobody leads', patienceMs, async () => {
@@ -67,7 +67,7 @@ export class ChangingEnsemble {
 export class Member {
   readonly id: number
   readonly server: EnsembleServer
-  /** Where its clients find it; changes move it. */
+  /** The current client port; changes move it. */
   port: number
 
   constructor(server: EnsembleServer) {
@@ -84,12 +84,12 @@ export class Member {
     return `${this.kind} (server ${this.id})`
   }
 
-  /** How a configuration says where it is. */
+  /** The server's line in a configuration. */
   line(role: Role = 'participant', clientPort = this.port): string {
     return this.server.line({ role, clientPort })
   }
 
-  /** Another port that is its own. */
+  /** Another port of this server. */
   get sparePort(): number {
     return this.server.ports.spare
   }
@@ -111,7 +111,7 @@ export class Member {
     return /^Mode: (\w+)/m.exec(answer)?.[1]
   }
 
-  /** The files about members, by what follows `zoo.cfg`. */
+  /** The files about members, by their extension after `zoo.cfg`. */
   files(): Map<string, string> {
     const { dir } = this.server
     const names = readdirSync(dir).filter((name) => name.startsWith('zoo.cfg'))

@@ -1,10 +1,10 @@
 /**
- * Members that come, go and change, in ensembles of Apache ZooKeeper, of zabra, and of both.
+ * Adds, removes and changes members in ensembles of Apache ZooKeeper, of zabra, and of both.
  *
  *     npm run test:reconfig -- [--release 3.9] [--only AZAZ]... [--verbose]
  *
- * The same story is played everywhere, and what happened in an ensemble of Apache alone is what must
- * happen in the others; `story.ts` tells it. Server 2 leads at first, server 4 joins.
+ * The same story is played in each ensemble, and the results of an ensemble of Apache alone must be
+ * the results of the others; `story.ts` has the steps. Server 2 leads at first, server 4 joins.
  */
 import { delimiter } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -30,7 +30,7 @@ if (!apache.ok) {
   process.exit(1)
 }
 const commands = { A: apacheCommand(apache), Z: zabraCommand() }
-// Without jline the shell reads its commands from a pipe, one to a line.
+// Without jline the shell reads commands from a pipe, one per line.
 const jars = apache.classPath.split(delimiter).filter((jar) => !/jline/.test(jar))
 const shell = javaCommand(jars, 'org.apache.zookeeper.ZooKeeperMain')
 const clients = await foreignClients()

@@ -1,4 +1,4 @@
-/* Takes a member out and puts it back, with Apache's C client: SERVER PASSWORD ID LINE. */
+/* Removes a member and adds it again, with Apache's C client: SERVER PASSWORD ID LINE. */
 #define THREADED
 #include <stdio.h>
 #include <stdlib.h>

@@ -15,13 +15,16 @@ interface Change {
   readonly from?: bigint
 }
 
-/** What happened, in words that are the same wherever the same happened. */
+/** What happened, in words that are equal for equal results. */
 export interface Told {
   readonly lines: readonly string[]
   readonly problem: string | undefined
 }
 
-/** Members come, go and change; server 2 leads at first. `shell` is Apache's command line. */
+/**
+ * Members are added, removed and changed; server 2 leads at first. `shell` is Apache's command
+ * line.
+ */
 export async function play(
   commands: readonly ServerCommand[],
   shell: readonly string[],
@@ -44,7 +47,7 @@ export async function play(
 class Story {
   readonly lines: string[] = []
   private readonly ensemble: ChangingEnsemble
-  /** Versions by the order in which they came to be. */
+  /** Versions in order of appearance. */
   private readonly versions: string[] = []
   private writes = 0
   private readonly shell: readonly string[]
@@ -190,7 +193,7 @@ class Story {
       `reconfig -add ${other.line()}`,
       'quit',
     ])
-    // Who leads by now, and so whom it concerns, is not the same everywhere.
+    // The current leader, and therefore the affected server, differs between ensembles.
     const lines = said.split('\n').filter((line) => /^(Committed|server\.|version=)/.test(line))
     for (const line of lines) this.tell(this.named(line.replace(/^server\..*/, 'a server')))
     await this.expectEverywhere('after the shell', [1, 2, 3, 4])
@@ -201,7 +204,7 @@ class Story {
     return ask(command, `${script.join('\n')}\n`)
   }
 
-  /** As a program of another language does it. */
+  /** As a program in another language does it. */
   private async use({ name, command }: ForeignClient): Promise<void> {
     const [home, other] = await this.followers()
     const args = [`${loopback}:${home.port}`, password, String(other.id), other.line()]
@@ -216,7 +219,9 @@ class Story {
     return this.ensemble.members.filter((member) => member.id !== id) as [Member, Member]
   }
 
-  /** The change may have happened or not, but for all of them alike, and the next one succeeds. */
+  /**
+   * The change may or may not have happened, but equally on all servers, and the next one succeeds.
+   */
   private async killLeaderAmid(): Promise<void> {
     const { ensemble } = this
     const leader = await ensemble.leader()
@@ -250,7 +255,7 @@ class Story {
     })
   }
 
-  /** With what they have made of their files. */
+  /** With the files that they have written. */
   private async restartAll(): Promise<void> {
     for (const member of this.ensemble.members) {
       await member.server.stop()
@@ -294,7 +299,7 @@ class Story {
     await this.expectEverywhere(what, expected)
   }
 
-  /** Where the server may go away before it has answered; Apache mostly does. */
+  /** The server may disconnect before it answers; Apache usually does. */
   private async changeUnheard(through: number, change: Change): Promise<void> {
     const client = await connectAsSuper(this.ensemble.member(through).port)
     const err = await reconfig(client, change).then(
@@ -305,7 +310,7 @@ class Story {
     client.socket.destroy()
   }
 
-  /** Every server shows the same members to its clients. */
+  /** Every server shows its clients the same members. */
   private async expectEverywhere(when: string, ids: readonly number[]): Promise<void> {
     const { members } = this.ensemble
     const running = members.filter(({ server }) => server.running)
@@ -325,7 +330,7 @@ class Story {
     await client.close()
   }
 
-  /** Ports and versions are other ones each time. */
+  /** Replaces ports and versions, which differ from run to run. */
   private named(text: string): string {
     let named = text
     for (const member of this.ensemble.members) {

@@ -16,9 +16,9 @@ import org.apache.zookeeper.ZooKeeper;
 import org.apache.zookeeper.data.Stat;
 
 /**
- * Sessions that hold an ephemeral each and write one after the other, whatever happens to their
- * servers. Says {@code ready}, then answers {@code step} with what came to pass since the step before,
- * and {@code stop} after looking whether every ephemeral is still there and every write was kept.
+ * Sessions that each hold an ephemeral and write one after the other, whatever happens to their
+ * servers. Prints {@code ready}, then answers {@code step} with what happened since the previous
+ * step, and {@code stop} after checking that every ephemeral still exists and no write was lost.
  */
 public final class Sessions implements Runnable {
   private static final int TIMEOUT_MS = 20_000;
@@ -27,7 +27,7 @@ public final class Sessions implements Runnable {
   private static final AtomicLong UNANSWERED = new AtomicLong();
   private static final AtomicInteger RECONNECTS = new AtomicInteger();
   private static final AtomicInteger LOST = new AtomicInteger();
-  /** When anybody's write was acknowledged last, and the longest time in between. */
+  /** When a write was last acknowledged, and the longest time between two. */
   private static long lastAckNs;
   private static long longestNs;
   private static volatile boolean isOver = false;
@@ -108,7 +108,7 @@ public final class Sessions implements Runnable {
     }
   }
 
-  /** With the version that must be there: a write that is lost, or done twice, would show. */
+  /** With the expected version: a lost or repeated write would be refused. */
   private void write() throws Exception {
     for (boolean isRepeated = false; ; isRepeated = true) {
       try {

@@ -4,7 +4,7 @@ import { zabraCommand } from '../src/commands.ts'
 import type { EnsembleServer } from '../src/ensemble.ts'
 import { startTrio } from './trio.ts'
 
-/** How long a client of the leader waited at most while something happened to another server. */
+/** The longest wait of a client of the leader while something happened to another server. */
 export interface LargeStep {
   readonly step: string
   readonly tookMs: number
@@ -16,7 +16,9 @@ const dataBytes = 100
 const perParent = 1000
 const pipelined = 1000
 
-/** Many znodes, and a server that is restarted, then one that has lost its disk, while others serve. */
+/**
+ * A tree with many znodes: one server is restarted, then one loses its disk, while others serve.
+ */
 export async function restartWithMany(znodes: number): Promise<LargeStep[]> {
   const trio = await startTrio(zabraCommand())
   try {
@@ -79,7 +81,7 @@ async function inMany(
   await client.close()
 }
 
-/** Two clients, of which one writes and one reads, one request after the other. */
+/** Two clients, one of which writes and one reads, one request after the other. */
 async function waits(port: number, work: () => Promise<void>): Promise<Omit<LargeStep, 'step'>> {
   const startedMs = performance.now()
   const course = { isOver: false }

@@ -1,12 +1,12 @@
 /**
- * What it costs clients when the servers of an ensemble are restarted one by one.
+ * Measures what clients notice when the servers of an ensemble are restarted one by one.
  *
  *     npm run test:rolling -- [--release 3.9]... [--rounds 2] [--znodes 1000000]
  *
- * `restarts.ts`: three servers, of Apache's and of zabra's, each told to stop and started again, while
- * Apache's Java clients hold sessions with ephemerals and write. `large.ts`: zabra with many znodes;
- * one server is restarted, then comes back without its disk, while a client of the leader counts how
- * long it waits. With `--znodes 0` that is left out.
+ * `restarts.ts`: three servers, Apache's or zabra's, each stopped and started again while Apache's
+ * Java clients hold sessions with ephemerals and write. `large.ts`: zabra with many znodes; one
+ * server is restarted, then comes back without its disk, while a client of the leader measures its
+ * waits. `--znodes 0` leaves that out.
  */
 import { parseArgs } from 'node:util'
 import { findApache, type Apache, type ApacheRelease } from '../src/apache.ts'

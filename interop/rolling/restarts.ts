@@ -4,7 +4,7 @@ import type { ServerCommand } from '../src/commands.ts'
 import { Sessions } from './sessions.ts'
 import { startTrio } from './trio.ts'
 
-/** What a server's restart cost its clients. */
+/** What clients noticed of a server's restart. */
 export interface Restart {
   readonly ensemble: string
   readonly step: string
@@ -15,10 +15,10 @@ export interface Restart {
 }
 
 const sessionCount = 12
-/** Between two restarts, so that every client is at work again, also one that paused for a second. */
+/** The pause between two restarts, so that every client works again. */
 const settleMs = 2500
 
-/** Every server of three is restarted in turn, the leader last, while clients write. */
+/** Restarts each of three servers, the leader last, while clients write. */
 export async function restartAll(
   command: ServerCommand,
   clients: Apache,

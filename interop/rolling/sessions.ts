@@ -1,17 +1,17 @@
 import type { Apache } from '../src/apache.ts'
 import { JavaLoad } from '../src/java-load.ts'
 
-/** What came to pass in one step. */
+/** What happened in one step. */
 export interface StepCounts {
   readonly writes: number
-  /** Writes whose connection was lost before the answer; each was made again. */
+  /** Writes whose connection was lost before the reply; each was repeated. */
   readonly unanswered: number
   readonly reconnects: number
-  /** Sessions that ended, since the start. */
+  /** Sessions that ended since the start. */
   readonly lost: number
-  /** The longest time in which nobody's write was acknowledged. */
+  /** The longest time without an acknowledged write of any client. */
   readonly longestMs: number
-  /** The longest time in which one client's writes were not. */
+  /** The longest time without an acknowledged write of one client. */
   readonly ownMs: number
 }
 
@@ -28,17 +28,17 @@ export class Sessions {
     this.load = load
   }
 
-  /** What they say went wrong. */
+  /** The problems that they report. */
   get problems(): readonly string[] {
     return this.load.problems
   }
 
-  /** What happened since it was last asked. */
+  /** What happened since the last call. */
   step(): Promise<StepCounts> {
     return this.ask('step')
   }
 
-  /** The clients come to their end and look whether everything is there. */
+  /** Stops the clients, which check that nothing is missing. */
   stop(): Promise<StepCounts> {
     return this.ask('stop')
   }

@@ -1,7 +1,7 @@
 import type { ServerCommand } from '../src/commands.ts'
 import { Ensemble } from '../src/ensemble.ts'
 
-/** As operators have them. */
+/** Settings as in production. */
 const cfg = `
 tickTime=2000
 initLimit=10

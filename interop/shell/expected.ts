@@ -1,4 +1,4 @@
-/** What two shells said after one command. */
+/** The output of two shells for one command. */
 export interface Difference {
   readonly command: string
   readonly left: readonly string[]
@@ -15,7 +15,7 @@ const isOneOf =
   ({ command }: Difference): boolean =>
     commands.includes(command)
 
-/** Differences on purpose. Programs that read results do not meet them. */
+/** Deliberate differences, which do not affect programs that parse results. */
 const expected: readonly Expected[] = [
   {
     reason: 'mistakes come without the name of a Java class',
@@ -88,7 +88,7 @@ function sortedList(lines: readonly string[]): string {
     .join('\n')
 }
 
-/** Why this difference is one on purpose; undefined where it is none. */
+/** The reason for a deliberate difference; undefined if it is not one. */
 export function explain(difference: Difference): string | undefined {
   return expected.find(({ applies }) => applies(difference))?.reason
 }

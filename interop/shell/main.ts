@@ -26,7 +26,7 @@ if (!apache.ok) {
   say(`NOTHING WAS COMPARED: ${apache.reason}`)
   process.exit(0)
 }
-// Without JLine zkCli.sh prints no prompts between the answers, as `zabra shell` with a pipe.
+// Without JLine zkCli.sh prints no prompts between the answers, like `zabra shell` with a pipe.
 const jars = apache.classPath.split(delimiter).filter((jar) => !jar.includes('jline'))
 const quick = [
   '-Xmx256m',
@@ -81,7 +81,7 @@ function report({ name }: ServerCommand, script: string, difference: Difference)
   for (const line of difference.right) say(`  zabra shell  ${line}`)
 }
 
-/** Commands as scripts use them: each by a shell of its own, with its exit code. */
+/** Commands as scripts use them: each in a separate shell, with its exit code. */
 async function oneShots(command: ServerCommand): Promise<Difference[]> {
   const server = new ManagedServer(command, { cfg, properties })
   await server.start()
@@ -91,7 +91,7 @@ async function oneShots(command: ServerCommand): Promise<Difference[]> {
     for (const words of oneShotCommands) {
       const at = ['-server', `${server.host}:${server.port}`]
       const [left, right] = [[] as string[], [] as string[]]
-      // One after the other: what the first one makes, the second one finds.
+      // One after the other: the second one finds what the first one creates.
       for (const [shell, said] of [
         [zkCli, left],
         [zabraShell, right],

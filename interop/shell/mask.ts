@@ -1,6 +1,6 @@
 import type { Said } from './player.ts'
 
-/** What differs from run to run. */
+/** Parts that differ from run to run. */
 const masks: readonly (readonly [RegExp, string])[] = [
   [/((?:c|m|p)Zxid = )0x[0-9a-f]+/g, '$1Z'],
   [/((?:c|m)time = )\w{3} \w{3} \d\d \d\d:\d\d:\d\d UTC 20\d\d/g, '$1T'],

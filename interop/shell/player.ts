@@ -1,7 +1,7 @@
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process'
 import { createInterface } from 'node:readline'
 
-/** What a shell said after one command. */
+/** The output of a shell for one command. */
 export interface Said {
   readonly command: string
   readonly stdout: readonly string[]
@@ -13,16 +13,16 @@ export const markPath = '/shell-mark'
 const markData = '=== mark ==='
 const absentMark = '/shell-mark-absent'
 
-/** How long what another thread prints, as notifications, may come behind the answer. */
+/** How late output of other threads, such as notifications, may come after the answer. */
 const settleMs = 150
 const patienceMs = 30_000
 
-/** Commands that make the node of the mark, on a server that does not have it. */
+/** Creates the node of the mark on a server that does not have it. */
 export const markCommand = `create ${markPath} "${markData}"`
 
 /**
- * Types commands into a shell, one by one, and notes what it says after each. The answer ends where
- * two marks come: the data of a node on stdout, and the complaint about another on stderr.
+ * Types commands into a shell, one by one, and records the output of each. An answer ends with two
+ * marks: the data of a node on stdout, and an error about another node on stderr.
  */
 export class Player {
   private readonly child: ChildProcessWithoutNullStreams
@@ -54,7 +54,7 @@ export class Player {
     this.child.stdin.write(`${command}\nget ${markPath}\nstat ${absentMark}\n`)
     const isMark = (line: string): boolean => line === markData
     const isAbsent = (line: string): boolean => line.includes(absentMark)
-    // A shell without a connection says so once for each command.
+    // A shell without a connection prints this once per command.
     const refused = (): number => this.stdout.filter((line) => line === 'Not connected').length
     const isDone = (): boolean =>
       this.hasEnded || refused() >= 2 || (this.stdout.some(isMark) && this.stderr.some(isAbsent))

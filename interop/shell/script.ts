@@ -1,4 +1,4 @@
-/** A step of a script: what is typed, or something that both servers do meanwhile. */
+/** A step of a script: what is typed, or something that happens on both servers. */
 export interface Script {
   readonly name: string
   readonly lines: readonly string[]
@@ -9,7 +9,7 @@ function script(name: string, text: string): Script {
   return { name, lines: lines.filter((line) => line !== '' && !line.startsWith('#')) }
 }
 
-/** Every command of zkCli.sh 3.9 with every flag, its mistakes, and how it refuses. */
+/** Every command of zkCli.sh 3.9 with every flag, mistakes, and refusals. */
 export const scripts: readonly Script[] = [
   script(
     'nodes',
@@ -341,7 +341,7 @@ export const scripts: readonly Script[] = [
   ),
 ]
 
-/** Each by a shell of its own; each shell has nodes of its own, which NAME stands for. */
+/** Each in a separate shell with its own nodes, which NAME stands for. */
 export const oneShotCommands: readonly (readonly string[])[] = [
   ['create', '/NAME', 'two words'],
   ['create', '/NAME'],

@@ -1,6 +1,6 @@
 /**
- * Apache ZooKeeper, found on this machine or brought to it through the ordinary package clients:
- * from Maven Central into `interop/.cache`, except for 3.8, which comes from Debian's packages.
+ * Finds Apache ZooKeeper on this machine, or downloads it: from Maven Central into
+ * `interop/.cache`, except for 3.8, which comes from Debian's packages.
  */
 import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
@@ -16,20 +16,20 @@ export interface Apache {
   readonly release: ApacheRelease
   /** The exact version, such as `3.9.5`. */
   readonly version: string
-  /** Enough for the server with its AdminServer, for the Java client and for ZooKeeperMain. */
+  /** Includes the server with its AdminServer, the Java client and ZooKeeperMain. */
   readonly classPath: string
 }
 
 export interface NoApache {
   readonly ok: false
-  /** A sentence for the person who reads the report. */
+  /** A sentence for the report. */
   readonly reason: string
 }
 
-/** Where downloaded tools are kept; not under version control. */
+/** The folder for downloaded tools; not under version control. */
 export const cacheDir = join(dirname(fileURLToPath(import.meta.url)), '..', '.cache')
 
-/** Finds a release, installing it first where it is missing. Never throws. */
+/** Finds a release, and installs it if it is missing. Never throws. */
 export async function findApache(release: ApacheRelease): Promise<Apache | NoApache> {
   try {
     const java = await ensureTool('java', ['default-jre-headless'])
@@ -42,7 +42,10 @@ export async function findApache(release: ApacheRelease): Promise<Apache | NoApa
 
 type MavenRelease = Exclude<ApacheRelease, '3.8'>
 
-/** Newest first. A release may be announced before its files can be had, so the next one is tried. */
+/**
+ * Newest first. The files of an announced release may not be available yet; then the next one is
+ * tried.
+ */
 const versions: Readonly<Record<MavenRelease, readonly string[]>> = {
   '3.5': ['3.5.10', '3.5.9'],
   '3.6': ['3.6.4', '3.6.3'],
@@ -70,7 +73,9 @@ async function fromMaven(release: MavenRelease): Promise<Apache | NoApache> {
   return { ok: true, release, version, classPath }
 }
 
-/** Downloads beside its place and moves it there whole, so that two suites may do so at once. */
+/**
+ * Downloads to another folder and renames it when complete, so that two suites may do this at once.
+ */
 async function download(
   release: MavenRelease,
   version: string,
@@ -108,8 +113,8 @@ const since36 = [
 ] as const
 
 /**
- * What the published jar calls `provided` comes with the binary release, and the server needs it.
- * Versions are those of the release itself, by importing its parent.
+ * The published jar declares some dependencies as `provided`; the binary release contains them, and
+ * the server needs them. Their versions come from the release's parent.
  */
 function pom(release: MavenRelease, version: string): string {
   const provided = [
@@ -142,7 +147,7 @@ function dependency(group: string, artifact: string, version?: string): string {
   return `<dependency><groupId>${group}</groupId><artifactId>${artifact}</artifactId>${fixed}</dependency>`
 }
 
-/** Debian's jars name no class path of their own, so the server's run-time is spelled out. */
+/** Debian's jars declare no class path, so the server's dependencies are listed here. */
 const debianJars = `
   zookeeper zookeeper-jute slf4j-api slf4j-simple commons-cli commons-io netty-all netty-buffer
   netty-common netty-handler netty-transport netty-codec netty-resolver

@@ -1,6 +1,6 @@
 const shownMax = 5
 
-/** The first few of what is wrong with somebody, and how many more there are. */
+/** The first few problems, and how many more there are. */
 export function blame(name: string, sentences: readonly string[]): string[] {
   const more = sentences.length - shownMax
   const shown = sentences.slice(0, shownMax)

@@ -1,11 +1,11 @@
 import { textTable } from './text-table.ts'
 import { say } from './tools.ts'
 
-/** What became of one check. */
+/** The result of a check. */
 export type Outcome =
   | { readonly kind: 'ok'; readonly fact: string }
   | { readonly kind: 'failed'; readonly why: string }
-  /** Something that it needs could not be had. */
+  /** Something that it needs is not available. */
   | { readonly kind: 'notRun'; readonly why: string }
 
 export interface Check {
@@ -17,7 +17,7 @@ export const ok = (fact = ''): Outcome => ({ kind: 'ok', fact })
 export const failed = (why: string): Outcome => ({ kind: 'failed', why: why.trim() })
 export const notRun = (why: string): Outcome => ({ kind: 'notRun', why: why.trim() })
 
-/** One check after the other; one that throws has failed. */
+/** Runs the checks one after the other; one that throws has failed. */
 export async function runAll(all: readonly Check[]): Promise<Map<string, Outcome>> {
   const outcomes = new Map<string, Outcome>()
   for (const check of all) {
@@ -27,7 +27,7 @@ export async function runAll(all: readonly Check[]): Promise<Map<string, Outcome
   return outcomes
 }
 
-/** Prints what became of each, and sets the exit code. */
+/** Prints the results, and sets the exit code. */
 export function report(outcomes: ReadonlyMap<string, Outcome>): void {
   const words = { ok: 'ok', failed: 'FAIL', notRun: 'NOT RUN' } as const
   const rows = [...outcomes].map(([name, outcome]) => [

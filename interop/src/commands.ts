@@ -6,18 +6,23 @@ import type { Apache } from './apache.ts'
 export interface ServerCommand {
   /** Short, for reports: `zabra`, `apache-3.9`. */
   readonly name: string
-  /** A program and its arguments; given a zoo.cfg as its last argument it serves until SIGTERM. */
+  /**
+   * A program and its arguments; it gets a zoo.cfg as its last argument and serves until SIGTERM.
+   */
   command(properties: readonly string[]): readonly string[]
 }
 
 const workspace = join(dirname(fileURLToPath(import.meta.url)), '..', '..')
 
-/** This workspace's server, run as an installed one is. */
+/** This workspace's server, run like an installed one. */
 export function zabraCommand(): ServerCommand {
   return anyCommand('zabra', [join(workspace, 'bin', 'zabra'), 'server'])
 }
 
-/** This workspace's server from its sources, as tests run it: `serve.ts` says what `env` may change. */
+/**
+ * This workspace's server from its sources, as tests run it; `serve.ts` describes what `env` can
+ * change.
+ */
 export function zabraFromSources(env: Readonly<Record<string, string>> = {}): ServerCommand {
   const script = join(workspace, 'packages', 'server', 'test', 'support', 'serve.ts')
   const options = ['--conditions=@zabra/source', '--import', import.meta.resolve('tsx')]
@@ -25,12 +30,12 @@ export function zabraFromSources(env: Readonly<Record<string, string>> = {}): Se
   return anyCommand('zabra', ['env', ...variables, process.execPath, ...options, script])
 }
 
-/** Any other server. It finds Java properties in `SERVER_JVMFLAGS`, as Apache's scripts do. */
+/** Any other server. It gets Java properties in `SERVER_JVMFLAGS`, as with Apache's scripts. */
 export function anyCommand(name: string, command: readonly string[]): ServerCommand {
   return { name, command: () => command }
 }
 
-/** Lets Apache's server start quickly rather than run fast. */
+/** Makes Apache's server start fast rather than run fast. */
 const quickStart = ['-Xmx512m', '-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC']
 
 export function apacheCommand(

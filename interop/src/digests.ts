@@ -1,6 +1,6 @@
 import { askFourLetters } from './four-letters.ts'
 
-/** Digests by zxid, as servers remember them of every 128th transaction. */
+/** Digests by zxid, which servers record for every 128th transaction. */
 export async function rememberedDigests(
   host: string,
   port: number,
@@ -15,10 +15,10 @@ const bySnapshot = /Getting a snapshot from leader/
 const otherwise = /Getting a diff from the leader|Truncating log to get in sync/
 
 /**
- * Lines of a server's log in which it says that its tree is not what a transaction promises.
+ * Log lines in which a server reports that its tree differs from the digest of a transaction.
  *
- * Not those of an Apache learner that is being brought up by a snapshot, whoever leads: the stream
- * is written while writes go on, does not say until when, and the learner compares all the same.
+ * Lines of an Apache learner that loads a snapshot are ignored: the snapshot is written while
+ * writes continue and does not say how far it goes, but the learner compares digests all the same.
  */
 export function digestComplaints(log: string): string[] {
   const found: string[] = []
@@ -32,6 +32,6 @@ export function digestComplaints(log: string): string[] {
   return found
 }
 
-/** What Apache must be told to log, so that the above can be known. */
+/** Log settings of Apache that the above needs. */
 export const sayHowLearning =
   'org.slf4j.simpleLogger.log.org.apache.zookeeper.server.quorum.Learner=info'

@@ -1,5 +1,5 @@
 /**
- * Ensembles of servers as child processes, of one kind or of several.
+ * Ensembles of servers as child processes, of one kind or several.
  *
  *     const ensemble = await Ensemble.start(Array(3).fill(zabraCommand()), { cfg: 'tickTime=500' })
  *     const leader = await ensemble.leader()
@@ -19,19 +19,21 @@ export interface EnsembleOptions extends Pick<
   ServerOptions,
   'properties' | 'keepsCfg' | 'stopTimeoutMs'
 > {
-  /** Lines of zoo.cfg of every server. The lines of the members follow them. */
+  /** Lines of every server's zoo.cfg, before those of the members. */
   readonly cfg: string
-  /** More lines of one server. */
+  /** Additional lines for one server. */
   readonly cfgOf?: (server: EnsembleServer) => string
-  /** Numbers of the servers that observe. */
+  /** Numbers of the observers. */
   readonly observers?: readonly number[]
-  /** Numbers of the servers that are no members yet. They know the members and themselves. */
+  /** Numbers of servers that are not members yet; they know the members and themselves. */
   readonly joining?: readonly number[]
-  /** Each line says where clients connect, as in a dynamic configuration. */
+  /** Whether each server line contains the client port, as in a dynamic configuration. */
   readonly namesClientPorts?: boolean
-  /** Where each server listens for the others; 127.0.0.1 by default. Clients connect to 127.0.0.1. */
+  /**
+   * The addresses of the ports between servers; 127.0.0.1 by default. Clients connect to 127.0.0.1.
+   */
   readonly peerHosts?: readonly string[]
-  /** Each server has a folder of its number in here; temporary folders by default. */
+  /** The parent of each server's folder; temporary folders by default. */
   readonly dir?: string
 }
 
@@ -64,7 +66,7 @@ export class EnsembleServer extends ManagedServer {
     this.peerHost = peerHost
   }
 
-  /** How a configuration names it. */
+  /** The server's line in a configuration. */
   line({
     role = 'participant',
     clientPort,
@@ -74,7 +76,7 @@ export class EnsembleServer extends ManagedServer {
     return `server.${this.id}=${this.peerHost}:${quorum}:${election}:${role}${clients}`
   }
 
-  /** As if its disk had been replaced. Only for a server that does not run. */
+  /** Deletes its data, as if its disk had been replaced; the server must not be running. */
   loseData(): void {
     rmSync(join(this.dir, 'data', 'version-2'), { recursive: true, force: true })
   }
@@ -84,7 +86,7 @@ export class Ensemble {
   readonly servers: readonly EnsembleServer[]
   private options: EnsembleOptions
 
-  /** Servers 1, 2, ... by these commands, none of which runs yet. */
+  /** Prepares servers 1, 2, ... with these commands, without starting them. */
   static async open(
     commands: readonly ServerCommand[],
     options: EnsembleOptions,
@@ -93,7 +95,7 @@ export class Ensemble {
     return new Ensemble(commands, ports, options)
   }
 
-  /** The same, once all of them serve. */
+  /** The same, and starts all of them. */
   static async start(
     commands: readonly ServerCommand[],
     options: EnsembleOptions,
@@ -129,7 +131,7 @@ export class Ensemble {
     this.configure({})
   }
 
-  /** Changes options of all servers from their next start on. None may run. */
+  /** Changes options of all servers for their next start; none may run. */
   configure(options: Partial<EnsembleOptions>): void {
     this.options = { ...this.options, ...options }
     for (const server of this.servers) server.become({ cfg: this.cfgFor(server) })
@@ -143,7 +145,7 @@ export class Ensemble {
       const role = observers.includes(one.id) ? 'observer' : 'participant'
       return one.line({ role, ...(namesClientPorts ? { clientPort: one.ports.client } : {}) })
     })
-    // One server alone is no ensemble.
+    // A single server is not an ensemble.
     return [cfg, cfgOf?.(server) ?? '', ...(this.servers.length > 1 ? lines : [])].join('\n')
   }
 
@@ -153,7 +155,7 @@ export class Ensemble {
     return server
   }
 
-  /** For clients, without a chroot. */
+  /** The connect string for clients, without a chroot. */
   get connectString(): string {
     return this.servers.map(({ host, port }) => `${host}:${port}`).join()
   }
@@ -163,8 +165,8 @@ export class Ensemble {
   }
 
   /**
-   * Starts groups of servers one after the other, each once the one before serves: of the first group
-   * the server with the highest number leads. All of them together by default.
+   * Starts groups of servers one after the other, each after the previous one serves: the server
+   * with the highest number in the first group leads. By default all servers form one group.
    */
   async start(...groups: readonly (readonly number[])[]): Promise<void> {
     const all = this.servers.map(({ id }) => id)
@@ -182,14 +184,14 @@ export class Ensemble {
     await Promise.all(this.servers.map((server) => server.stop(signal)))
   }
 
-  /** The first server that runs in this mode, if any does now. */
+  /** The first running server in this mode, if there is one. */
   async withMode(mode: string): Promise<EnsembleServer | undefined> {
     const { running } = this
     const modes = await Promise.all(running.map((server) => server.mode()))
     return running[modes.indexOf(mode)]
   }
 
-  /** Waits until a server leads. */
+  /** Waits until there is a leader. */
   async leader(): Promise<EnsembleServer> {
     let leader: EnsembleServer | undefined
     await until('no server leads', leaderPatienceMs, async () => {
@@ -199,7 +201,9 @@ export class Ensemble {
     return leader!
   }
 
-  /** The order for changing servers one by one: the one that leads comes last, so that there are few elections. */
+  /**
+   * The order for changing servers one by one: the leader last, so that there are few elections.
+   */
   async leaderLast(): Promise<EnsembleServer[]> {
     const leader = await this.leader()
     return [...this.servers.filter((server) => server !== leader), leader]
@@ -213,7 +217,7 @@ export class Ensemble {
     })
   }
 
-  /** The last lines of every server's log, for reports. */
+  /** The last log lines of every server, for reports. */
   logTails(lineCount: number): string[] {
     return this.servers.map((server) => server.logTail(lineCount))
   }

@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 
-/** Sends a four-letter word. The empty string stands for no answer. */
+/** Sends a four-letter word; returns the empty string if there is no answer. */
 export function askFourLetters(host: string, port: number, word: string): Promise<string> {
   return new Promise((resolve) => {
     let answer = ''

@@ -4,9 +4,9 @@ import type { Apache } from './apache.ts'
 
 const answerMsMax = 120_000
 
-/** Apache's Java clients at work, in a process of their own that answers in lines of name=number. */
+/** Apache's Java clients at work, in a separate process that answers in lines of name=number. */
 export class JavaLoad {
-  /** What they say went wrong. */
+  /** The problems that they report. */
   readonly problems: string[] = []
   private readonly program: Program
 
@@ -30,7 +30,7 @@ export class JavaLoad {
     this.program = program
   }
 
-  /** The numbers of the answer, by their names. */
+  /** The numbers of the answer, by name. */
   async ask(what: string): Promise<(name: string) => number> {
     this.program.tell(what)
     const line = await this.untilSays(what)

@@ -1,6 +1,6 @@
 /**
- * A server as a child process on a loopback port, in a folder of its own. `ensemble.ts` makes ensembles
- * of them, `commands.ts` says how each kind of server is run.
+ * A server as a child process on a loopback port, with its own folder. `ensemble.ts` combines
+ * servers into ensembles, `commands.ts` says how each kind of server is run.
  *
  *     const server = new ManagedServer(zabraCommand(), { cfg: 'tickTime=1000' })
  *     await server.start()
@@ -28,7 +28,9 @@ import type { ServerCommand } from './commands.ts'
 import { askFourLetters } from './four-letters.ts'
 
 export interface ServerOptions {
-  /** Lines of zoo.cfg; `dataDir`, `clientPort` and a closed admin port are added where missing. */
+  /**
+   * Lines of zoo.cfg; `dataDir`, `clientPort` and a disabled admin port are added unless present.
+   */
   readonly cfg?: string
   /** Java system properties, such as `znode.container.checkIntervalMs=60000`. */
   readonly properties?: readonly string[]
@@ -36,12 +38,12 @@ export interface ServerOptions {
   readonly myid?: number
   /** The client port; a free one by default. */
   readonly port?: number
-  /** Where `zoo.cfg`, `data` and `server.log` go; a temporary folder by default. */
+  /** The folder of `zoo.cfg`, `data` and `server.log`; a temporary folder by default. */
   readonly dir?: string
   readonly startTimeoutMs?: number
   /** How long the server may take to stop before it is killed. */
   readonly stopTimeoutMs?: number
-  /** What the server has made of its zoo.cfg counts at its next start. */
+  /** Keeps the server's changes to its zoo.cfg for the next start. */
   readonly keepsCfg?: boolean
 }
 
@@ -65,13 +67,15 @@ export class ManagedServer {
     return this.#command.name
   }
 
-  /** Known once the server has been started for the first time. */
+  /** Known after the first start. */
   get port(): number {
     if (this.#port === undefined) throw new Error(`${this.name} has not been started yet`)
     return this.#port
   }
 
-  /** Holds `zoo.cfg`, `data` and `server.log`; made by the first start, gone after `dispose`. */
+  /**
+   * Contains `zoo.cfg`, `data` and `server.log`; created by the first start, deleted by `dispose`.
+   */
   get dir(): string {
     if (this.#dir === undefined) throw new Error(`${this.name} has no folder: it is not started`)
     return this.#dir
@@ -89,14 +93,14 @@ export class ManagedServer {
     await this.untilServing()
   }
 
-  /** Makes the folder and writes `zoo.cfg`; answers where it is. */
+  /** Creates the folder and writes `zoo.cfg`; returns its path. */
   async prepare(): Promise<string> {
     this.#port ??= (await freePorts(1))[0]
     this.#dir ??= this.#options.dir ?? mkdtempSync(join(tmpdir(), `zabra-interop-${this.name}-`))
     return this.#writeConfiguration()
   }
 
-  /** The first half of `start`: an ensemble's members serve only once several are launched. */
+  /** The first half of `start`: members of an ensemble serve only after several are launched. */
   async launch(): Promise<void> {
     if (this.running) throw new Error(`${this.name} is running already`)
     const cfgFile = await this.prepare()
@@ -106,7 +110,7 @@ export class ManagedServer {
     const inherited = process.env['SERVER_JVMFLAGS'] ?? ''
     const flags = [inherited, ...properties.map((property) => `-D${property}`)].join(' ').trim()
     const log = openSync(this.#logFile, 'a')
-    // A group of its own, so that a wrapper's children end with it.
+    // A separate process group, so that children of a wrapper end with it.
     const child = spawn(program, args, {
       stdio: ['ignore', log, log],
       env: { ...process.env, SERVER_JVMFLAGS: flags },
@@ -128,7 +132,7 @@ export class ManagedServer {
     const deadline = Date.now() + timeoutMs
     while (Date.now() < deadline) {
       const mode = await this.mode()
-      // An answer while our child is gone is some other process on this port.
+      // If our child has ended, the answer came from another process on this port.
       if (!this.running) throw new Error(`${this.name} ended while starting\n${this.logTail()}`)
       if (mode !== undefined) return
       await delay(50)
@@ -146,7 +150,7 @@ export class ManagedServer {
     return /^Mode: (\S+)/m.exec(await this.ask('srvr'))?.[1]
   }
 
-  /** Last transaction that it has applied, as `srvr` shows it. */
+  /** The last transaction that it has applied, as `srvr` shows it. */
   async zxid(): Promise<string | undefined> {
     return /^Zxid: (\w+)/m.exec(await this.ask('srvr'))?.[1]
   }
@@ -156,14 +160,14 @@ export class ManagedServer {
     return this.running ? this.#child?.pid : undefined
   }
 
-  /** Resolves when the process that runs now has ended. */
+  /** Resolves when the current process has ended. */
   async ended(): Promise<void> {
     const child = this.#child
     if (child !== undefined && this.running)
       await new Promise<void>((resolve) => child.once('exit', () => resolve()))
   }
 
-  /** Sends the signal and waits for the end; a server that ignores it is killed in the end. */
+  /** Sends the signal and waits for the end; kills a server that ignores it. */
   async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
     const child = this.#child
     if (child === undefined || !this.running) return
@@ -173,24 +177,24 @@ export class ManagedServer {
     const impatience = setTimeout(() => signalGroup(child, 'SIGKILL'), stopTimeoutMs)
     await ended
     clearTimeout(impatience)
-    // Members of the group that outlived their leader.
+    // Members of the group that outlived the child.
     signalGroup(child, 'SIGKILL')
   }
 
-  /** Stops by SIGKILL (hard) or SIGTERM, and starts again on the same data and port. */
+  /** Stops it by SIGKILL (hard) or SIGTERM, and starts it again with the same data and port. */
   async restart(hard: boolean): Promise<void> {
     await this.stop(hard ? 'SIGKILL' : 'SIGTERM')
     await this.start()
   }
 
-  /** Kills the server and removes its folder. It may be started again, knowing nothing. */
+  /** Kills the server and deletes its folder. It may be started again, without data. */
   async dispose(): Promise<void> {
     await this.stop('SIGKILL')
     if (this.#dir !== undefined) rmSync(this.#dir, { recursive: true, force: true })
     this.#dir = undefined
   }
 
-  /** From the next start on another server, or another zoo.cfg, on the same folder and port. */
+  /** Changes the command or zoo.cfg for the next start, on the same folder and port. */
   become(change: { readonly command?: ServerCommand; readonly cfg?: string }): void {
     if (this.running) throw new Error(`${this.name} runs: stop it first`)
     const { command = this.#command, cfg } = change
@@ -199,8 +203,8 @@ export class ManagedServer {
   }
 
   /**
-   * Resolves when the process does nothing any more; its connections stay. What follows is `stop`.
-   * On a busy machine its threads may run on for a while after the signal.
+   * Resolves when the process is stopped (SIGSTOP); its connections stay open. On a busy machine
+   * its threads may run on for a while after the signal.
    */
   async freeze(): Promise<void> {
     const child = this.#child
@@ -209,12 +213,12 @@ export class ManagedServer {
     while (this.running && !isStopped(child.pid)) await delay(5)
   }
 
-  /** Everything the server has printed so far, in all its lives. */
+  /** All output of the server, in all its runs. */
   get log(): string {
     return readFileSync(this.#logFile, 'utf8')
   }
 
-  /** The last lines of what the server has printed, for reports. */
+  /** The last lines of its output, for reports. */
   logTail(lineCount = 40): string {
     if (this.#dir === undefined) return `--- ${this.name}: not started, or disposed`
     const lines = readFileSync(this.#logFile, 'utf8').trimEnd().split('\n').slice(-lineCount)
@@ -247,7 +251,7 @@ export class ManagedServer {
 const children = new Set<ChildProcess>()
 let watchingOurEnd = false
 
-/** Leaves no server behind, however this process ends (SIGKILL excepted). */
+/** Ends the child when this process ends in any way except SIGKILL. */
 function endWithUs(child: ChildProcess): void {
   children.add(child)
   child.once('exit', () => children.delete(child))
@@ -266,7 +270,7 @@ function killChildren(): void {
   for (const child of children) signalGroup(child, 'SIGKILL')
 }
 
-/** Whether every thread of a process is stopped; taken for granted where the system won't say. */
+/** Whether every thread of a process is stopped; true if the system does not tell. */
 function isStopped(pid: number | undefined): boolean {
   try {
     const tasks = readdirSync(`/proc/${pid}/task`)
@@ -284,6 +288,6 @@ function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
   try {
     process.kill(-child.pid, signal)
   } catch {
-    // Nobody is left in the group.
+    // The group has ended.
   }
 }

@@ -1,4 +1,4 @@
-/** Rows of one length as lines of text, in columns. */
+/** Formats rows of equal length as columns of text. */
 export function textTable(rows: readonly (readonly string[])[]): string {
   const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)))
   const line = (row: readonly string[]): string =>

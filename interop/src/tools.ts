@@ -2,18 +2,18 @@ import { spawn } from 'node:child_process'
 
 export interface ToolResult {
   readonly ok: boolean
-  /** Everything the program said, both streams together. */
+  /** The program's output, both streams together. */
   readonly output: string
 }
 
-/** Runs a program to its end, or stops it when its time is up. Never throws. */
+/** Runs a program, and stops it when its time is up. Never throws. */
 export function runTool(
   command: string,
   args: readonly string[],
   options: {
     readonly timeoutMs?: number
     readonly cwd?: string
-    /** Added to our own environment. */
+    /** Added to the current environment. */
     readonly env?: Readonly<Record<string, string>>
   } = {},
 ): Promise<ToolResult> {
@@ -36,7 +36,7 @@ export function runTool(
   })
 }
 
-/** True when the program is there, after trying to install it where it is not. */
+/** Whether the program is available; tries to install it if it is missing. */
 export async function ensureTool(
   command: string,
   debianPackages: readonly string[],
@@ -46,18 +46,18 @@ export async function ensureTool(
   return isThere(command)
 }
 
-/** Installs Debian packages through apt-get; says whether that worked, and what apt-get said. */
+/** Installs Debian packages with apt-get; returns its result and output. */
 export async function installDebian(packages: readonly string[]): Promise<ToolResult> {
   say(`installing ${packages.join(' ')} with apt-get`)
   const args = ['install', '-y', '--no-install-recommends', ...packages]
   const first = await runTool('apt-get', args, { timeoutMs: 300_000 })
   if (first.ok) return first
-  // Package lists of a fresh container are empty or old.
+  // The package lists of a fresh container are empty or outdated.
   await runTool('apt-get', ['update'], { timeoutMs: 120_000 })
   return runTool('apt-get', args, { timeoutMs: 300_000 })
 }
 
-/** Progress goes to stderr, so that a suite's own stdout stays clean. */
+/** Progress goes to stderr, so that a suite's stdout contains only its results. */
 export function say(sentence: string): void {
   process.stderr.write(`interop: ${sentence}\n`)
 }

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** Asks again until it holds. The complaint is the error if it does not hold in time. */
+/** Polls until a condition holds. The complaint is the error if it does not hold in time. */
 export async function until(
   complaint: string,
   timeoutMs: number,
@@ -13,7 +13,7 @@ export async function until(
   }
 }
 
-/** What cannot be done for a moment is tried again; the last refusal is thrown. */
+/** Repeats an attempt until it succeeds or the time is up; then throws the last error. */
 export async function untilDone<T>(timeoutMs: number, attempt: () => Promise<T>): Promise<T> {
   const deadline = Date.now() + timeoutMs
   for (;;) {

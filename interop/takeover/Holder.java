@@ -45,7 +45,7 @@ final class Holder {
     }
   }
 
-  /** The session is the one it was at the start, and so is its ephemeral. */
+  /** The session and its ephemeral are the same as at the start. */
   void verify() throws Exception {
     Stat stat = patiently(() -> zk.exists(ephemeral, false));
     if (stat == null) Load.fail(ephemeral + " is gone");
@@ -57,7 +57,7 @@ final class Holder {
     T run() throws Exception;
   }
 
-  /** Repeats a call that does no harm twice, for as long as the session could live. */
+  /** Repeats a call that may safely happen twice, for as long as the session could live. */
   <T> T patiently(Call<T> call) throws Exception {
     long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(2 * TIMEOUT_MS);
     while (true) {

@@ -5,10 +5,10 @@ import org.apache.zookeeper.KeeperException;
 import org.apache.zookeeper.ZooDefs.Ids;
 import org.apache.zookeeper.data.Stat;
 
-/** Writes on and on, and knows after each write what must be there: only it writes here. */
+/** Writes continuously, and knows after each write what must exist: nobody else writes here. */
 final class Ledger implements Runnable {
   static final AtomicLong WRITES = new AtomicLong();
-  /** Attempts without an answer; each was made again. */
+  /** Attempts without an answer; each was repeated. */
   static final AtomicLong UNANSWERED = new AtomicLong();
   private static final int PAUSE_MS = 10;
   private final Holder holder;
@@ -36,7 +36,7 @@ final class Ledger implements Runnable {
     }
   }
 
-  /** With the version that must be there: where a write is lost, or done twice, it is refused. */
+  /** With the expected version: a lost or repeated write is refused. */
   private void set() throws Exception {
     write(() -> holder.zk.setData(path, Holder.bytes(version + 1), version));
     version++;
@@ -48,7 +48,9 @@ final class Ledger implements Runnable {
     children++;
   }
 
-  /** Until it is acknowledged. A refusal of the second attempt says that the first one was carried out. */
+  /**
+   * Repeats until it is acknowledged. If the second attempt is refused, the first one took effect.
+   */
   private static void write(Holder.Call<?> write) throws Exception {
     long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(2 * Holder.TIMEOUT_MS);
     for (boolean isRepeated = false; ; isRepeated = true) {

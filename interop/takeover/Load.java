@@ -4,9 +4,9 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Clients that work while their servers are replaced. Says {@code ready} when all sessions are there;
- * then answers {@code count} and {@code stop}, each with a line of numbers. What goes wrong is said at
- * once, in a line that begins with FAIL.
+ * Clients that work while their servers are replaced. Prints {@code ready} when all sessions exist;
+ * then answers {@code count} and {@code stop}, each with a line of numbers. Errors are printed at
+ * once, in lines that begin with FAIL.
  */
 public final class Load {
   static volatile boolean isOver = false;
@@ -30,7 +30,7 @@ public final class Load {
       say(String.format("%s writes=%d unanswered=%d watches=%d sessions=%d reconnects=%d", wish, Ledger.WRITES.get(),
           Ledger.UNANSWERED.get(), Watching.SEEN.get(), Holder.COUNT.get(), Holder.RECONNECTS.get()));
     }
-    // The sessions end with their time: closing them is no part of what is shown.
+    // The sessions end with their timeout: closing them is not tested here.
     System.exit(0);
   }
 

@@ -8,8 +8,8 @@ import org.apache.zookeeper.Watcher.Event.EventType;
 import org.apache.zookeeper.ZooDefs.Ids;
 
 /**
- * Two sessions: one changes something, the other has a watch on it and looks again only when told.
- * The next change is made when the last one was seen, so that a single missed watch shows.
+ * Two sessions: one changes something, the other watches it and reads again only after an event.
+ * The next change is made when the last one was seen, so a single missed event shows.
  */
 final class Watching implements Runnable {
   static final AtomicLong SEEN = new AtomicLong();
@@ -28,7 +28,7 @@ final class Watching implements Runnable {
     data = root + "/data";
     list = root + "/list";
     coming = root + "/coming";
-    // By the one who reads: another session's server might not have them yet.
+    // Created by the reader: another session's server might not have them yet.
     for (String path : new String[] {root, data, list}) {
       watcher.zk.create(path, Holder.bytes(0), Ids.OPEN_ACL_UNSAFE, CreateMode.PERSISTENT);
     }
@@ -52,7 +52,7 @@ final class Watching implements Runnable {
 
   private void data(long round) throws Exception {
     watcher.patiently(() -> watcher.zk.getData(data, this::tell, null));
-    // Setting the same data twice would be two events.
+    // Setting the same data twice would cause two events.
     untilDone(() -> changer.zk.setData(data, Holder.bytes(round), (int) round - 1));
     expect(EventType.NodeDataChanged, data);
     long seen = Holder.number(watcher.patiently(() -> watcher.zk.getData(data, false, null)));
@@ -79,13 +79,13 @@ final class Watching implements Runnable {
     expect(EventType.NodeDeleted, coming);
   }
 
-  /** Repeats a change until it is made; made twice it is refused, which says that it was made. */
+  /** Repeats a change until it succeeds; a refused repetition means that it had succeeded. */
   private void untilDone(Holder.Call<?> change) throws Exception {
     try {
       changer.patiently(change);
     } catch (KeeperException.BadVersionException | KeeperException.NodeExistsException
         | KeeperException.NoNodeException e) {
-      // The watch tells whether it was.
+      // The watch shows whether it did.
     }
   }
 

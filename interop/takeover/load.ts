@@ -4,7 +4,7 @@ import { JavaLoad } from '../src/java-load.ts'
 /** What the clients have done so far. */
 export interface Counts {
   readonly writes: number
-  /** Attempts that lost their connection, and were made again. */
+  /** Attempts that lost their connection, and were repeated. */
   readonly unanswered: number
   readonly watches: number
   readonly sessions: number
@@ -15,7 +15,7 @@ export interface Counts {
 export class Load {
   private readonly load: JavaLoad
 
-  /** `size` is how many write, and how many pairs change and watch. */
+  /** `size` is the number of writers, and of pairs that change and watch. */
   static async start(apache: Apache, servers: string, size: number): Promise<Load> {
     const sources = ['Load', 'Holder', 'Ledger', 'Watching']
     const load = { name: 'takeover', folder: import.meta.dirname, sources }
@@ -26,7 +26,7 @@ export class Load {
     this.load = load
   }
 
-  /** What they say went wrong. */
+  /** The problems that they report. */
   get problems(): readonly string[] {
     return this.load.problems
   }
@@ -35,7 +35,7 @@ export class Load {
     return this.ask('count')
   }
 
-  /** The clients come to their end and look whether everything is there. */
+  /** Stops the clients, which check that nothing is missing. */
   stop(): Promise<Counts> {
     return this.ask('stop')
   }

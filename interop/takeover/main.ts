@@ -1,9 +1,9 @@
 /**
- * The steps of docs/migration.md, done to three servers that are at work.
+ * Carries out docs/migration.md on three working servers.
  *
  *     npm run test:takeover -- [--release 3.9]... [--keep]
  *
- * `takeover.ts` is what is done to the servers; the clients are Apache's own, in Java: `Ledger.java`
+ * `takeover.ts` has the steps for the servers; the clients are Apache's own, in Java: `Ledger.java`
  * writes, `Watching.java` watches, and each session holds an ephemeral.
  */
 import { parseArgs } from 'node:util'
@@ -15,7 +15,7 @@ import { takeOver } from './takeover.ts'
 const { values } = parseArgs({
   options: {
     release: { type: 'string', multiple: true, default: ['3.8', '3.9'] },
-    /** Leaves the directories of what failed where they are. */
+    /** Keeps the directories of failed runs. */
     keep: { type: 'boolean', default: false },
   },
 })
@@ -55,5 +55,5 @@ console.log('')
 for (const reason of reasons) console.log(reason)
 for (const reason of missing) console.log(`!!! NOT RUN: ${reason}`)
 console.log(`${passed} passed, ${failed} failed`)
-// A run without Apache has shown nothing.
+// A run without Apache proves nothing.
 process.exitCode = failed > 0 || passed === 0 || missing.length > 0 ? 1 : 0

@@ -13,7 +13,9 @@ export interface Outcome {
   readonly nodesCompared: number
 }
 
-/** As operators have them; small snapshots, so that there are several of each kind of server. */
+/**
+ * Settings as in production, with frequent snapshots, so that each kind of server takes several.
+ */
 const commonCfg = `
 tickTime=2000
 initLimit=10
@@ -24,19 +26,19 @@ maxClientCnxns=0
 `
 const properties = [sayHowLearning]
 const clientsOfEachKind = 4
-/** So much must have gone well on a server that was replaced before the next one is. */
+/** How much must succeed after a server was replaced before the next one is replaced. */
 const workBetween = { writes: 400, watches: 60 }
 const patienceMs = 60_000
 
 /**
- * Three Apache servers under load. One after another is stopped and zabra started on its directory
- * and its zoo.cfg, the leader last; then the same way back.
+ * Three Apache servers under load. One after another is stopped and replaced by zabra on its
+ * directory and zoo.cfg, the leader last; then back in the same way.
  */
 export async function takeOver(
   apache: Apache,
   options: {
     readonly report: (row: readonly string[]) => void
-    /** Leaves the directories where they are when something went wrong. */
+    /** Keeps the directories if something went wrong. */
     readonly keepFailures: boolean
   },
 ): Promise<Outcome> {
@@ -101,7 +103,7 @@ class Takeover implements Outcome {
     await this.untilWorked(step, await this.leaderName())
   }
 
-  /** The clients get on, those that watch as well as those that write. */
+  /** Waits until both writers and watchers have made progress. */
   private async untilWorked(step: string, leader: string): Promise<void> {
     const load = this.load!
     const before = await load.count()
@@ -144,7 +146,7 @@ async function treeOf({ port }: EnsembleServer): Promise<Tree> {
   const client = await RawClient.connect(port)
   await client.must('sync', { path: '/' })
   const tree = new Map(await readTree(client))
-  // Each server is configured by itself, and shows since when.
+  // Each server stores its configuration by itself, with its own time.
   tree.delete('/zookeeper/config')
   await client.close()
   return tree

@@ -1,4 +1,4 @@
-import { type Acl } from '@zabra/protocol'
+import { createFlags, type Acl } from '@zabra/protocol'
 import { clientService, DigestMd5Client } from '../../packages/server/src/auth/digest-md5.ts'
 import { Random } from '../../packages/server/test/support/random.ts'
 import { openAcl, RawClient } from '../../packages/server/test/support/raw-client.ts'
@@ -11,7 +11,7 @@ import { SecureServer } from './secure-server.ts'
 const digestOfBob = 'bob:ikIaKsbtGweaHnb/jKn7OHqbunM='
 const pairs = 60
 
-/** Everything that may stand in an ACL: what is sound, and what is not. */
+/** Everything that an ACL may contain, valid or not. */
 const ids: readonly (readonly [string | null, string | null])[] = [
   ['world', 'anyone'],
   ['world', 'other'],
@@ -42,7 +42,9 @@ const ids: readonly (readonly [string | null, string | null])[] = [
 ]
 const singlePerms = [31, 1, 2, 4, 8, 16] as const
 
-/** The ACLs to compare: each identity creates a node with each of them and uses a node that has it. */
+/**
+ * The ACLs to compare: each identity creates a node with each of them, and uses a node that has it.
+ */
 function lists(): readonly (readonly Acl[])[] {
   const entry = ([scheme, id]: (typeof ids)[number], perms: number): Acl => ({
     perms,
@@ -59,7 +61,7 @@ function lists(): readonly (readonly Acl[])[] {
   ]
 }
 
-/** A client, described by the proofs it has given. */
+/** A client, described by its credentials. */
 interface Identity {
   readonly name: string
   readonly certificate?: string
@@ -86,7 +88,7 @@ const identities: readonly Identity[] = [
   },
 ]
 
-/** One server with everybody connected to it. */
+/** One server with a client for each identity. */
 class Side {
   readonly name: string
   private readonly server: SecureServer
@@ -125,7 +127,7 @@ class Side {
     })
   }
 
-  /** The answer each identity gets for a create with this list, and the list that is stored. */
+  /** The answer that each identity gets for a create with this list, and the stored list. */
   async making(acl: readonly Acl[]): Promise<string[]> {
     const answers: string[] = []
     for (const [i, client] of this.clients.entries()) {
@@ -138,7 +140,7 @@ class Side {
     return answers
   }
 
-  /** The answers each identity gets for every operation on a node that has this list. */
+  /** The answers that each identity gets for every operation on a node with this list. */
   async using(acl: readonly Acl[]): Promise<string[]> {
     const answers: string[] = []
     for (const [i, client] of this.clients.entries()) {
@@ -180,7 +182,7 @@ class Side {
   }
 }
 
-/** All at once: a connection is answered in order. */
+/** All at once, because a connection is answered in order. */
 async function doEverything(client: RawClient, acl: readonly Acl[]): Promise<string[]> {
   const path = '/node'
   const write = { data: Buffer.from('y'), version: -1 }
@@ -212,11 +214,32 @@ async function doEverything(client: RawClient, acl: readonly Acl[]): Promise<str
         { type: 2, request: { path: `${path}/m`, version: -1 } },
       ])
       .then(partErrors),
-    create: client.call('create2', { path: `${path}/new`, ...created }),
+    create: client.call('create', { path: `${path}/old`, ...created }),
+    create2: client.call('create2', { path: `${path}/new`, ...created }),
+    ephemeral: client.call('create2', {
+      path: `${path}/ephemeral`,
+      ...created,
+      flags: createFlags.ephemeral,
+    }),
+    container: client.call('createContainer', {
+      path: `${path}/container`,
+      ...created,
+      flags: createFlags.container,
+    }),
+    ttl: client.call('createTTL', {
+      path: `${path}/ttl`,
+      ...created,
+      flags: createFlags.persistentTtl,
+      ttl: 60_000n,
+    }),
     setData: client.call('setData', { path, ...write }),
     delete: client.call('delete', { path: `${path}/child`, version: -1 }),
     ephemerals: client.call('getEphemerals', { prefixPath: path }),
     watch: client.call('addWatch', { path, mode: 0 }),
+    recursive: client.call('addWatch', { path, mode: 1 }),
+    checkWatch: client.call('checkWatches', { path, type: 3 }),
+    unwatch: client.call('removeWatches', { path, type: 3 }),
+    whoAmI: client.call('whoAmI', {}),
     setACL: client.call('setACL', { path, acl: [...acl], version: -1 }),
     reconfig: client.call('reconfig', {
       joiningServers: null,
@@ -243,7 +266,7 @@ function partErrors({
   return { err, more: (response ?? []).map((part) => part.err).join(',') }
 }
 
-/** Which of several identities comes first is not said anywhere. */
+/** The order of several identities is not defined. */
 function aclText(acl: readonly Acl[] | null): string {
   return (acl ?? [])
     .map(({ perms, id }) => `${id.scheme}:${id.id}:${perms}`)
@@ -277,7 +300,7 @@ async function connect(
   return client
 }
 
-/** Compares with Apache what everybody may do with every list. */
+/** Compares with Apache what each identity may do with each list. */
 export async function compareAcls(
   apache: Apache,
   pki: Pki,

@@ -6,7 +6,7 @@ import type { Apache } from '../src/apache.ts'
 import { apacheCommand, zabraCommand, type ServerCommand } from '../src/commands.ts'
 import { ManagedServer } from '../src/servers.ts'
 
-/** Both servers do the same work; what their audit logs say of it must be the same. */
+/** Both servers do the same work; their audit logs must be equal. */
 export async function compareAudits(apache: Apache): Promise<string[]> {
   const theirs = await auditOf(apacheCommand(apache), (server) => server.log)
   const ours = await auditOf(zabraCommand(), (server) =>
@@ -39,7 +39,7 @@ async function auditOf(
   }
 }
 
-/** The entries alone, with sessions by number, and users in some order. */
+/** The entries, with numbered sessions and sorted users. */
 function entriesOf(log: string, sessions: readonly bigint[]): string[] {
   const entries = [...log.matchAll(/((?:session|user)=[^\n]*\tresult=\w+)/g)].map(
     ([, entry = '']) => entry,
@@ -56,7 +56,8 @@ function entriesOf(log: string, sessions: readonly bigint[]): string[] {
   })
   return normal.map((entry, i) => {
     if (!isEphemeralsEnd(entry)) return entry
-    // The ephemerals of a session go in no particular order; nothing else stands among them.
+    // The ephemerals of a session are deleted in no defined order, without other entries in
+    // between.
     let [first, last] = [i, i]
     while (first > 0 && isEphemeralsEnd(normal[first - 1]!)) first--
     while (last + 1 < normal.length && isEphemeralsEnd(normal[last + 1]!)) last++
@@ -68,7 +69,7 @@ function isEphemeralsEnd(entry: string): boolean {
   return entry.includes('ephemeralZNodeDeletionOnSessionCloseOrExpire')
 }
 
-/** The sessions that did it. */
+/** Does the work; returns its sessions. */
 async function work(port: number): Promise<bigint[]> {
   const client = await RawClient.connect(port)
   await client.must('auth', { type: 0, scheme: 'digest', auth: Buffer.from('bob:pw') })

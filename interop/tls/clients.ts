@@ -40,8 +40,9 @@ export interface SecureClient {
 }
 
 /**
- * The output every client must give with either server. Undefined if it depends on the client: with an
- * optional certificate, some clients withhold one that the server would refuse, others present it.
+ * The output that every client must give with either server. Undefined if it depends on the client:
+ * with an optional certificate, some clients withhold one that the server would refuse, others
+ * present it.
  */
 export function expectedOf(
   { certificate, sasl }: Way,
@@ -58,7 +59,7 @@ export function expectedOf(
   return [`acl ${ids.join(' ') || 'none'}`, 'data true', 'watch true', 'closed'].join('\n')
 }
 
-/** How long a client may take to connect; one that is refused would try for ever. */
+/** How long a client may take to connect; one that is refused would try forever. */
 const patienceMs = 8000
 
 export async function prepareClients(
@@ -113,7 +114,7 @@ function javaProperties(
   return properties.map((property) => `-D${property}`)
 }
 
-/** Apache's client in Java, with stores of one form. */
+/** Apache's Java client, with stores of one format. */
 async function javaClient(
   release: ApacheRelease,
   form: 'pem' | 'p12' | 'jks',
@@ -153,7 +154,7 @@ async function shellClient(release: ApacheRelease, pki: Pki): Promise<SecureClie
             timeoutMs: 30_000,
           },
         )
-      // One command each, as scripts use it.
+      // One command each, as scripts do.
       const created = await once('create', path, 'x', 'auth::cdrwa')
       let ids = 'none'
       if (/Acl is not valid/i.test(created.output)) {
@@ -167,7 +168,7 @@ async function shellClient(release: ApacheRelease, pki: Pki): Promise<SecureClie
       } else return 'refused'
       const data = /^x$/m.test((await once('get', path)).output)
       const { ok } = await once('delete', path)
-      // A command leaves before a watch could fire.
+      // A command exits before a watch could fire.
       return [`acl ${ids}`, `data ${data}`, 'watch true', ok ? 'closed' : 'failed'].join('\n')
     },
   }
@@ -193,7 +194,7 @@ async function kazooClient(pki: Pki): Promise<SecureClient | string> {
         const password = sasl === 'right' ? saslUser.password : 'no'
         options['sasl_options'] = { mechanism: 'DIGEST-MD5', username: saslUser.name, password }
       }
-      // kazoo does not pass this option on.
+      // kazoo does not pass on this option.
       delete options['check_hostname']
       const args = [
         here('clients/secure_client.py'),
@@ -233,7 +234,7 @@ async function cClient(pki: Pki): Promise<SecureClient | string> {
   return {
     name: 'c',
     async run({ certificate, sasl }, { port, path }) {
-      // Its functions offer TLS with a certificate or SASL, nothing else.
+      // The client offers either TLS with a certificate or SASL.
       if (certificate === 'none' || (certificate !== undefined && sasl !== undefined))
         return undefined
       const args = [`127.0.0.1:${port}`, path, `${patienceMs}`]

@@ -20,7 +20,7 @@ export interface Security {
   readonly cfg: string
 }
 
-/** Lines of zoo.cfg for TLS between servers; what they dial with is said apart. */
+/** The lines of zoo.cfg for TLS between servers, except those for outgoing connections. */
 export function quorumTls(pki: Pki, form: 'pem' | 'p12' | 'jks' = 'pem'): string {
   const password = form === 'pem' ? '' : storePassword
   return `
@@ -49,7 +49,7 @@ export interface Outcome {
   readonly problems: string[]
 }
 
-/** Servers of an ensemble: the number of the last one is the largest, so that it leads at first. */
+/** The servers of an ensemble; the last one has the highest number, so it leads at first. */
 export class SecureEnsemble {
   private readonly ensemble: Ensemble
 
@@ -88,7 +88,7 @@ export class SecureEnsemble {
     return this.ensemble.leader()
   }
 
-  /** Every server that runs serves what was written through every other. */
+  /** Every running server serves what was written through every other one. */
   async work(name: string): Promise<string[]> {
     const { running } = this.ensemble
     const problems: string[] = []
@@ -114,7 +114,7 @@ export class SecureEnsemble {
 
 type Role = 'leader' | 'follower' | 'observer'
 
-/** zabra in every role of an ensemble of Apache's servers, and the other way round. */
+/** zabra in every role of an ensemble of Apache's servers, and the reverse. */
 export async function* runEnsembles(
   apache: Apache,
   pki: Pki,
@@ -156,7 +156,8 @@ async function runOne(
     const isOurs = leader.name === 'zabra'
     if (role !== 'observer' && isOurs !== (role === 'leader')) problems.push(`${leader.name} leads`)
     if (role === 'observer' && (await last.mode()) !== 'observer') problems.push('no observer')
-    // Somebody else leads, and the one that led comes back; two voters need each other for that.
+    // Another server leads, and the previous leader comes back; two voters need each other for
+    // that.
     await leader.stop('SIGKILL')
     if (role !== 'observer') {
       await ensemble.leader()

@@ -34,10 +34,12 @@ const { values } = parseArgs({
   },
 })
 
-/** How many clients are at work at once. */
+/** How many clients run at once. */
 const atOnce = 3
 
-/** The output of a client with the first server of a case; it must be the same with the others. */
+/**
+ * The output of a client with the first server of a case, which must be the same with the others.
+ */
 const answers = new Map<string, string>()
 
 const failures: string[] = []
@@ -136,7 +138,7 @@ async function tryCase(
       const port =
         way.certificate === undefined && way.name !== 'plain' ? server.port : server.securePort
       const told = await client.run(way, { port, path: `/c${i}-${j}` })
-      // Plain bytes on the port for TLS come to nothing.
+      // Plain bytes on the TLS port are refused.
       const expected = way.name === 'plain' ? 'refused' : expectedOf(way, clientAuth)
       if (told === undefined) cells[i]![j] = 'absent'
       else {

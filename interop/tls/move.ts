@@ -12,7 +12,9 @@ import type { ManagedServer } from '../src/servers.ts'
 import { quorumTls, SecureEnsemble, type Outcome } from './ensembles.ts'
 import type { Pki } from './pki.ts'
 
-/** Ensembles that change what their servers speak, one server at a time, while clients write. */
+/**
+ * Ensembles that change the protocol between servers, one server at a time, while clients write.
+ */
 export async function* moveToTls(apache: Apache, pki: Pki): AsyncGenerator<Outcome> {
   const [java, own] = [apacheCommand(apache), zabraCommand()]
   for (const commands of [
@@ -38,7 +40,9 @@ export async function* moveToTls(apache: Apache, pki: Pki): AsyncGenerator<Outco
   }
 }
 
-/** Both authorities are trusted before the first certificate changes, and until the last has. */
+/**
+ * Both authorities are trusted from before the first change of a certificate until after the last.
+ */
 function changeAuthority(
   where: string,
   commands: Parameters<typeof SecureEnsemble.open>[0],
@@ -78,7 +82,7 @@ async function underLoad(
         server.become({ cfg: ensemble.cfgFor(server, step) })
         await server.start()
         await Promise.all(ensemble.servers.map((each) => each.untilServing()))
-        // All three are level before the next one leaves.
+        // All three are up to date before the next one stops.
         problems.push(...(await ensemble.work(`step-${problems.length}-${Date.now()}`)))
       }
     }
@@ -107,7 +111,9 @@ async function missingFrom(server: ManagedServer, names: readonly string[]): Pro
   return names.filter((name) => !there.has(name))
 }
 
-/** Creates one node after the other through whichever server answers, and remembers what was acknowledged. */
+/**
+ * Creates one node after the other through any server that answers, and records acknowledged ones.
+ */
 class Load {
   private readonly servers: readonly ManagedServer[]
   private readonly acknowledged: string[] = []

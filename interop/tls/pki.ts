@@ -8,8 +8,8 @@ export const storePassword = 'interop-1'
 export const saslUser = { name: 'bob', password: 'secret' } as const
 
 /**
- * Certificates of one authority in every form that servers and clients read: PEM as issued here, PKCS12
- * and JKS as keytool and OpenSSL make them of it.
+ * Certificates of one authority in every format that servers and clients read: PEM as issued here,
+ * PKCS12 and JKS as keytool and OpenSSL convert them.
  */
 export class Pki {
   readonly authority = new Authority('Interop CA')
@@ -93,5 +93,5 @@ export class Pki {
   }
 }
 
-/** Where the parts of this suite are. */
+/** The path of a part of this suite. */
 export const here = (name: string): string => join(import.meta.dirname, name)

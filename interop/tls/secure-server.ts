@@ -10,11 +10,11 @@ export type ClientAuth = 'none' | 'want' | 'need'
 export interface SecureOptions {
   readonly form: StoreForm
   readonly clientAuth: ClientAuth
-  /** Lines of zoo.cfg besides. */
+  /** Additional lines of zoo.cfg. */
   readonly cfg?: string
 }
 
-/** A server on its own, with a plain port, a port for TLS, and users of SASL. */
+/** A standalone server with a plain port, a TLS port, and SASL users. */
 export class SecureServer {
   readonly managed: ManagedServer
   readonly securePort: number

@@ -10,7 +10,7 @@ const names = ['north', 'south']
 const blockRows = 1000
 const tablePath = '/clickhouse/tables/events'
 
-/** Replicated tables, by a ZooKeeper client of its own in C++. */
+/** Replicated tables, using ClickHouse's own ZooKeeper client in C++. */
 export const clickhouse: Application = {
   name: 'clickhouse',
   exercise: 'two replicas: ON CLUSTER, inserts once only, catching up, mutations, over kills',
@@ -43,8 +43,8 @@ async function run(stage: Stage, debian: Unpacked): Promise<string> {
     await events.repeatLast(south)
     await events.untilAlike()
   })
-  // Before anything is killed: after the loss of its session this release lets an ALTER run into its
-  // timeout, with Apache's servers as with ours.
+  // Done before anything is killed: after the loss of its session, an ALTER of this release runs
+  // into its timeout, with Apache's servers as well.
   await stage.step('a column is added on both', async () => {
     await untilDone(patienceMs, () => {
       return south.query(
@@ -112,11 +112,14 @@ async function startReplicas(stage: Stage, debian: Unpacked): Promise<[Replica, 
   return [north!, south!]
 }
 
-/** Blocks of numbered rows, inserted until they are accepted: twice accepted counts once. */
+/**
+ * Numbered rows, inserted in blocks until they are accepted; a block that is accepted twice counts
+ * once.
+ */
 class Events {
   blocks = 0
   retries = 0
-  /** How many rows there must be. */
+  /** The number of rows that must exist. */
   expected = 0
   private readonly replicas: readonly Replica[]
 
@@ -130,7 +133,7 @@ class Events {
     await this.tryUntilAccepted(replica, block)
   }
 
-  /** On each replica in turn. */
+  /** Inserts on the replicas in turn. */
   async insertMany(count: number): Promise<void> {
     for (let i = 0; i < count; i++) await this.insert(this.replicas[i % this.replicas.length]!)
   }
@@ -144,7 +147,7 @@ class Events {
     this.expected /= 2
   }
 
-  /** Both have every row, and the same. */
+  /** Waits until both replicas have every row. */
   async untilAlike(): Promise<void> {
     const sql = 'select count(), sum(n), sum(cityHash64(n)) from events'
     let found: readonly string[] = []

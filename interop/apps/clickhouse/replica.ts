@@ -19,7 +19,7 @@ export class Replica {
   private readonly ports: ReplicaPorts
   private readonly daemon: Daemon
 
-  /** `all` are the ports of every replica, its own among them. */
+  /** `all` are the ports of all replicas, including its own. */
   constructor(
     stage: Stage,
     debian: Unpacked,
@@ -46,7 +46,7 @@ export class Replica {
     return this.daemon.stop('SIGKILL')
   }
 
-  /** Rows as tab-separated lines; throws what the server says where it refuses. */
+  /** Rows as tab-separated lines; throws the server's message if it refuses. */
   async query(sql: string): Promise<string> {
     const answer = await fetch(`http://${loopback}:${this.ports.http}/`, {
       method: 'POST',
@@ -55,7 +55,7 @@ export class Replica {
     })
     const text = (await answer.text()).trim()
     if (!answer.ok) throw new Error(`${this.name}: ${text.slice(0, 400)}`)
-    // A statement for the cluster is answered with a line for each host, refused or not.
+    // A statement for the cluster returns one line per host, even if the host refuses it.
     if (/^\S+\t\d+\t[1-9]\d*\t/m.test(text) && sql.includes('ON CLUSTER')) throw new Error(text)
     return text
   }

@@ -9,7 +9,7 @@ import org.apache.curator.framework.recipes.cache.PathChildrenCache;
 import org.apache.curator.framework.recipes.cache.TreeCache;
 import org.apache.curator.framework.recipes.watch.PersistentWatcher;
 
-/** Copies of a part of the tree that follow it: by persistent watches, and in the old way. */
+/** Mirrors of a part of the tree, with persistent watches and with one-shot watches. */
 @SuppressWarnings("deprecation")
 final class Caches {
   private static final int NODES = 50;
@@ -70,7 +70,9 @@ final class Caches {
     String at(String path) throws Exception;
   }
 
-  /** Nodes come, change and go, over a kill and an end of the reader's session. */
+  /**
+   * Nodes are created, changed and deleted while a server is killed and the reader's session ends.
+   */
   private static void follow(World world, CuratorFramework reader, Size size, Look look)
       throws Exception {
     CuratorFramework writer = world.client();

@@ -59,7 +59,7 @@ final class Counters {
     for (SharedCount count : counts) count.close();
   }
 
-  /** Without kills every increment has an answer, and is there once. */
+  /** Without kills every increment gets a reply, and counts once. */
   private static void atomic(World world) throws Exception {
     Tally tally = new Tally(world);
     World.join(tally.start());
@@ -68,8 +68,8 @@ final class Counters {
   }
 
   /**
-   * What succeeded is there. A client whose connection is lost amid an increment cannot know whether
-   * it has happened, and Curator makes it again: with each lost connection one more may be counted.
+   * Successful increments must be counted. A client that loses its connection during an increment
+   * cannot know the outcome, and Curator repeats it: each lost connection may count one more.
    */
   private static void atomicOverKill(World world) throws Exception {
     Tally tally = new Tally(world);

@@ -42,7 +42,7 @@ final class Discovery {
       Talk.ask("heal");
       leave(services.remove(2), clients.get(2));
       untilSeen(looker, cache, 2);
-      // Who has lost its session registers again by itself.
+      // An instance that has lost its session registers again by itself.
       world.expire(clients.get(0));
       untilSeen(looker, cache, 2);
     }
@@ -53,8 +53,8 @@ final class Discovery {
   }
 
   /**
-   * With its session: while a connection comes back, Curator may register a service again that is
-   * just being closed.
+   * Closed together with its session: while a connection comes back, Curator may register a service
+   * again that is just being closed.
    */
   private static void leave(ServiceDiscovery<Void> service, CuratorFramework client)
       throws Exception {

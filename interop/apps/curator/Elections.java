@@ -31,7 +31,7 @@ final class Elections {
     }
   }
 
-  /** A latch gives up its leadership while it is not connected, but somebody leads afterwards. */
+  /** A latch gives up leadership while it is disconnected, but afterwards there is a leader. */
   private static void latchOverKill(World world) throws Exception {
     List<LeaderLatch> latches = latches(world, 3);
     onlyLeader(latches);
@@ -116,7 +116,7 @@ final class Elections {
     return latches;
   }
 
-  /** Waits until exactly one leads, and the others know who. */
+  /** Waits until exactly one leads, and the others know which. */
   private static LeaderLatch onlyLeader(List<LeaderLatch> latches) throws Exception {
     World.eventually("one leads, and all know who", () -> {
       List<LeaderLatch> leaders = latches.stream().filter(LeaderLatch::hasLeadership).toList();

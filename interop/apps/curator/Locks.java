@@ -87,7 +87,7 @@ final class Locks {
     lock.release();
   }
 
-  /** A holder whose session ends holds no more. */
+  /** A holder whose session has ended holds no more. */
   private static void expiry(World world) throws Exception {
     CuratorFramework mine = world.client();
     InterProcessMutex held = new InterProcessMutex(mine, world.path);
@@ -118,7 +118,7 @@ final class Locks {
           Talk.same(1, writers.incrementAndGet(), "writers");
           Talk.same(0, readers.get(), "readers beside a writer");
           writers.decrementAndGet();
-          // A writer may go on as a reader, without letting another writer in between.
+          // A writer may become a reader without letting another writer in between.
           lock.readLock().acquire();
           lock.writeLock().release();
           lock.readLock().release();

@@ -9,7 +9,7 @@ import org.apache.curator.framework.recipes.nodes.PersistentNode;
 import org.apache.curator.framework.recipes.nodes.PersistentTtlNode;
 import org.apache.zookeeper.CreateMode;
 
-/** Nodes that somebody keeps, and nodes that go by themselves. */
+/** Persistent nodes, and nodes that disappear by themselves. */
 final class Nodes {
   static void addTo(Map<String, World.Check> checks) {
     checks.put("persistent-node", Nodes::persistentNode);
@@ -19,7 +19,9 @@ final class Nodes {
     checks.put("transaction", Nodes::transaction);
   }
 
-  /** An ephemeral that is there again after a deletion, a kill and the end of its session. */
+  /**
+   * An ephemeral node that is created again after a deletion, a kill and the end of its session.
+   */
   private static void persistentNode(World world) throws Exception {
     CuratorFramework client = world.client();
     CuratorFramework looker = world.client();
@@ -54,7 +56,7 @@ final class Nodes {
     Talk.demand(node.waitForInitialCreate(World.PATIENCE_S, TimeUnit.SECONDS), "no node");
     Talk.ask("kill-leader");
     Talk.ask("heal");
-    // Twice its time, in which it is touched.
+    // Twice its TTL, during which it is touched.
     Thread.sleep(6000);
     Talk.demand(isThere(looker, world.path), "a node that is touched has gone");
     node.close();

@@ -27,8 +27,8 @@ final class Queues {
   }
 
   /**
-   * Two consumers that lock what they take, over a kill. A lock whose creation had no answer stays as
-   * long as its session does, so the last items may have to wait for another consumer.
+   * Two consumers that lock the items they take, during a kill. A lock whose creation got no reply
+   * stays as long as its session, so the last items may have to wait for another consumer.
    */
   private static void queue(World world) throws Exception {
     Taker taker = new Taker();

@@ -2,8 +2,8 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * Curator's recipes, each with sessions of its own, over servers that are killed and sessions that
- * end. Asks its parent for `kill-leader`, `kill-follower` and `heal`.
+ * Runs Curator's recipes, each with its own sessions, while servers are killed and sessions end. It
+ * asks its parent for `kill-leader`, `kill-follower` and `heal`.
  *
  * <pre>java Recipes SERVERS</pre>
  */

@@ -14,11 +14,11 @@ import org.apache.curator.retry.RetryForever;
 import org.apache.zookeeper.Watcher.Event.KeeperState;
 import org.apache.zookeeper.ZooKeeper;
 
-/** What every check needs: clients, ends of sessions, threads, and patience. */
+/** The tools of every check: clients, ends of sessions, threads, and timeouts. */
 final class World implements AutoCloseable {
   static final int SESSION_MS = 10_000;
   static final int PATIENCE_S = 30;
-  /** A path of this check's own. */
+  /** The path of this check. */
   final String path;
   private final String servers;
   private final List<CuratorFramework> clients = new ArrayList<>();
@@ -36,7 +36,7 @@ final class World implements AutoCloseable {
     boolean holds() throws Exception;
   }
 
-  /** A client with a session of its own. */
+  /** A client with its own session. */
   CuratorFramework client() throws Exception {
     CuratorFramework client =
         CuratorFrameworkFactory.newClient(servers, SESSION_MS, 5000, new RetryForever(100));
@@ -52,7 +52,7 @@ final class World implements AutoCloseable {
     return all;
   }
 
-  /** The servers end a client's session; returns once the client knows, and has another one. */
+  /** Ends a client's session; returns once the client knows, and has another session. */
   void expire(CuratorFramework client) throws Exception {
     CountDownLatch lost = new CountDownLatch(1);
     CountDownLatch back = new CountDownLatch(1);
@@ -62,7 +62,7 @@ final class World implements AutoCloseable {
     };
     client.getConnectionStateListenable().addListener(listener);
     ZooKeeper old = client.getZookeeperClient().getZooKeeper();
-    // Whoever has its id and password may close it.
+    // A client with its id and password may close it.
     CountDownLatch connected = new CountDownLatch(1);
     ZooKeeper twin = new ZooKeeper(servers, SESSION_MS, event -> {
       if (event.getState() == KeeperState.SyncConnected) connected.countDown();
@@ -74,7 +74,7 @@ final class World implements AutoCloseable {
     client.getConnectionStateListenable().removeListener(listener);
   }
 
-  /** Work done at the same time, all of which must go well. */
+  /** Starts work in parallel; all of it must succeed. */
   static List<Future<?>> start(List<Callable<Object>> work) {
     ExecutorService threads = Executors.newFixedThreadPool(work.size());
     List<Future<?>> all = new ArrayList<>();

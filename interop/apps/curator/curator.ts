@@ -8,7 +8,7 @@ import { fetchJars } from '../install/maven.ts'
 import type { Stage } from '../stage.ts'
 
 const version = '5.7.1'
-/** Tests of one client each, so that a change of Apache's client is seen by itself. */
+/** Separate tests for each client, so that a change in Apache's client is visible. */
 const zookeepers = { '3.9': '3.9.4', '3.8': '3.8.4' } as const
 const recipeMsMax = 180_000
 
@@ -69,7 +69,7 @@ async function run(stage: Stage, classPath: string): Promise<string> {
     if (kind === 'FAIL') {
       failures.push(text)
       say(`curator: FAIL ${text}`)
-      // Whatever went wrong, the next recipe finds three servers.
+      // The next recipe needs three servers, whatever went wrong.
       await ensemble.heal()
     }
   }

@@ -19,8 +19,8 @@ import org.apache.hadoop.hbase.client.TableDescriptorBuilder;
 import org.apache.hadoop.hbase.util.Bytes;
 
 /**
- * An ordinary HBase client that finds the servers through ZooKeeper. It reads orders from stdin, and
- * answers each with one line: what was asked, or `FAIL` and why.
+ * An ordinary HBase client that finds the servers through ZooKeeper. It reads commands from stdin,
+ * and answers each with one line: the result, or `FAIL` and the reason.
  */
 public final class Store {
   private static final TableName NAME = TableName.valueOf("store");
@@ -68,7 +68,7 @@ public final class Store {
     return "create " + admin.getRegions(NAME).size();
   }
 
-  /** One by one: each is acknowledged before the next. */
+  /** One by one: each is acknowledged before the next is sent. */
   private static String put(Connection connection, int from, int to) throws Exception {
     try (Table table = connection.getTable(NAME)) {
       for (int i = from; i < to; i++) {
@@ -93,7 +93,7 @@ public final class Store {
     return "drop " + admin.tableExists(NAME);
   }
 
-  /** Spread over all regions. */
+  /** Keys spread over all regions. */
   private static byte[] key(int i) {
     return Bytes.add(new byte[] {(byte) (i * 37)}, Bytes.toBytes(i));
   }

@@ -11,7 +11,7 @@ import { HBaseServers } from './servers.ts'
 const version = '2.5.11'
 const patienceMs = 120_000
 
-/** Masters elect each other, region servers are ephemerals, clients begin in ZooKeeper. */
+/** Masters elect a leader, region servers are ephemerals, and clients start at ZooKeeper. */
 export const hbase: Application = {
   name: 'hbase',
   exercise: 'two masters, three region servers: rows kept while one of each and the leader die',
@@ -89,7 +89,7 @@ async function untilMaster(stage: Stage): Promise<void> {
   })
 }
 
-/** The conversation with `Store.java`. */
+/** The connection to `Store.java`. */
 class Store {
   rows = 0
   private readonly program: Program

@@ -13,9 +13,9 @@ const mainClasses = {
 } as const
 type Kind = keyof typeof mainClasses
 
-/** Masters and region servers, which share a folder of this machine as their file system. */
+/** Masters and region servers, which use a local folder as their shared file system. */
 export class HBaseServers {
-  /** By the port under which HBase knows it. */
+  /** By the port that identifies it in HBase. */
   private readonly daemons = new Map<number, Daemon>()
   private readonly stage: Stage
   private readonly classPath: string
@@ -42,7 +42,7 @@ export class HBaseServers {
     return daemon
   }
 
-  /** `Store.java` in a process of its own. */
+  /** `Store.java` in a separate process. */
   openStore(): Program {
     return new Program([...this.java(this.configure('client', {})), 'Store'])
   }
@@ -52,7 +52,8 @@ export class HBaseServers {
     mkdirSync(join(dir, 'tmp'), { recursive: true })
     const settings: Readonly<Record<string, string>> = {
       'hbase.rootdir': `file://${join(this.stage.dir, 'root')}`,
-      // The checksummed one flushes nothing before a file is closed, so a kill would cost rows.
+      // The file system with checksums flushes nothing before a file is closed, so a kill would
+      // lose rows.
       'fs.file.impl': 'org.apache.hadoop.fs.RawLocalFileSystem',
       'hbase.wal.provider': 'filesystem',
       'hbase.tmp.dir': join(dir, 'tmp'),

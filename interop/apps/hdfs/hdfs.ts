@@ -9,7 +9,7 @@ import { HdfsServers, type NameNodeId } from './servers.ts'
 const version = '3.4.1'
 const patienceMs = 120_000
 
-/** Hadoop's failover controllers, whose elector leans on an ephemeral and a breadcrumb beside it. */
+/** Hadoop's failover controllers, whose elector uses an ephemeral node and a "breadcrumb" node. */
 export const hdfs: Application = {
   name: 'hdfs',
   exercise: 'two NameNodes: automatic failover when one, its controller or the leader is killed',
@@ -18,7 +18,7 @@ export const hdfs: Application = {
       `org.apache.hadoop:hadoop-common:${version}`,
       `org.apache.hadoop:hadoop-hdfs:${version}`,
       `org.apache.hadoop:hadoop-hdfs-client:${version}`,
-      // Of which Maven would choose an older one than Hadoop is released with.
+      // Maven would choose an older version than the one that Hadoop is released with.
       'com.fasterxml.jackson.core:jackson-core:2.12.7',
     ])
     if (!jars.ok) return jars
@@ -98,7 +98,7 @@ async function run(stage: Stage, classPath: string): Promise<string> {
   return `${files.count} files kept through ${failovers} failovers`
 }
 
-/** Files of one line each, through whichever NameNode is active. */
+/** Files of one line each, written through the active NameNode. */
 class Files {
   count = 0
   private readonly stage: Stage
@@ -113,7 +113,7 @@ class Files {
     const local = join(this.stage.dir, 'line.txt')
     const number = this.count++
     writeFileSync(local, `${number}\n`)
-    // The DataNode may not have found the new active one yet.
+    // The DataNode may not have found the new active NameNode yet.
     await untilDone(patienceMs, () => {
       return this.servers.run('nn1', 'fs', '-put', '-f', local, `/file-${number}`)
     })

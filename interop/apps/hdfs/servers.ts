@@ -37,7 +37,7 @@ export class HdfsServers {
     for (const id of ids) this.configure(id)
   }
 
-  /** Runs one of Hadoop's commands to its end, with the configuration of a NameNode. */
+  /** Runs one of Hadoop's commands, with the configuration of a NameNode. */
   run(id: NameNodeId, command: Command, ...args: readonly string[]): Promise<string> {
     return this.stage.tool([...this.java(id), mainClasses[command], ...args])
   }
@@ -58,7 +58,7 @@ export class HdfsServers {
     return this.daemons.get(`${command}-${id}`)!.stop('SIGKILL')
   }
 
-  /** Which NameNode says of itself that it is active. */
+  /** The NameNode that reports to be active. */
   async active(): Promise<NameNodeId | undefined> {
     const states = await Promise.all(
       ids.map((id) => this.run('nn1', 'haadmin', '-getServiceState', id).catch(String)),
@@ -70,7 +70,7 @@ export class HdfsServers {
 
   private configure(id: NameNodeId): void {
     const dir = join(this.stage.dir, id)
-    // The pages for browsers are not on Maven Central, and the servers insist on their folders.
+    // The pages for browsers are not on Maven Central, but the servers require their folders.
     for (const folder of ['tmp', 'webapps/hdfs', 'webapps/datanode']) {
       mkdirSync(join(dir, folder), { recursive: true })
     }

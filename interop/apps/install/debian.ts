@@ -7,17 +7,17 @@ import { runTool, say } from '../../src/tools.ts'
 
 export interface Unpacked {
   readonly ok: true
-  /** Stands for `/` of the packages. */
+  /** Used as `/` of the packages. */
   readonly root: string
-  /** Of the first package, without Debian's own part. */
+  /** The version of the first package, without Debian's suffix. */
   readonly version: string
-  /** With the libraries of the packages in it. */
+  /** Includes the libraries of the packages. */
   readonly env: NodeJS.ProcessEnv
 }
 
 /**
- * Debian packages, and what of their dependencies is missing here, unpacked into the cache. Nothing
- * is installed: no service is started, no user made, and nobody needs to be root.
+ * Unpacks Debian packages and their missing dependencies into the cache. Nothing is installed: no
+ * service is started, no user is created, and root is not needed.
  */
 export async function unpackDebian(
   name: string,
@@ -69,12 +69,12 @@ async function download(home: string, packages: readonly string[]): Promise<stri
   }
 }
 
-/** What apt-get would install, asked by letting it pretend to. */
+/** What apt-get would install, according to a simulated run. */
 async function withDependencies(packages: readonly string[]) {
   const args = ['-s', 'install', '--reinstall', '--no-install-recommends', ...packages]
   let plan = await runTool('apt-get', args)
   if (!plan.ok) {
-    // Package lists of a fresh container are empty or old.
+    // The package lists of a fresh container are empty or outdated.
     await runTool('apt-get', ['update'], { timeoutMs: 120_000 })
     plan = await runTool('apt-get', args)
   }

@@ -10,12 +10,12 @@ export interface Jars {
   readonly classPath: string
 }
 
-/** As `group:artifact:version`. */
+/** In the form `group:artifact:version`. */
 export type Coordinates = `${string}:${string}:${string}`
 
 /**
- * Artifacts of Maven Central with all they depend on, in a folder of the cache. Of an artifact that
- * is named here the others get this version, whatever they ask for.
+ * Downloads artifacts of Maven Central with all dependencies into a folder of the cache. An
+ * artifact that is named here has this version, whatever other artifacts require.
  */
 export async function fetchJars(
   name: string,
@@ -26,13 +26,15 @@ export async function fetchJars(
     const failure = await download(name, home, artifacts)
     if (failure !== undefined) return unprepared(`mvn could not bring ${name}`, failure)
   }
-  // A logger that some of them bring along would write between the lines of our own programs.
+  // A logger that some of them bring would print between the lines of our own programs.
   const isWanted = (file: string): boolean => file.endsWith('.jar') && !file.startsWith('logback')
   const files = (await readdir(home)).filter(isWanted).toSorted()
   return { ok: true, classPath: files.map((file) => join(home, file)).join(delimiter) }
 }
 
-/** Downloads beside its place and moves it there whole: a broken download leaves nothing. */
+/**
+ * Downloads to another folder and renames it when complete, so a failed download leaves nothing.
+ */
 async function download(
   name: string,
   home: string,

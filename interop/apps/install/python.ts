@@ -7,11 +7,11 @@ import { ensureTool, installDebian, runTool, say } from '../../src/tools.ts'
 
 export interface PythonHome {
   readonly ok: true
-  /** Where the commands of the packages are. */
+  /** The folder with the commands of the packages. */
   readonly bin: string
 }
 
-/** Packages of PyPI in a virtual environment of their own. */
+/** Installs PyPI packages into a separate virtual environment. */
 export async function installPython(
   name: string,
   packages: readonly string[],
@@ -35,7 +35,7 @@ export async function installPython(
   return { ok: true, bin }
 }
 
-/** Debian's python3 comes without venv, which is a package of its own. */
+/** In Debian, venv is a separate package. */
 async function makeEnvironment(home: string) {
   const make = () => runTool('python3', ['-m', 'venv', home], { timeoutMs: 120_000 })
   const made = await make()

@@ -16,11 +16,11 @@ import org.apache.kafka.common.serialization.StringDeserializer;
 import org.apache.kafka.common.serialization.StringSerializer;
 
 /**
- * Writes numbered messages, remembers which were acknowledged, and reads them all back.
+ * Writes numbered messages, records which were acknowledged, and reads them all back.
  *
  * <pre>java Ledger BOOTSTRAP TOPIC</pre>
  *
- * Asked `count` or `stop` on stdin it says how many were acknowledged; asked `read` what it found.
+ * On `count` or `stop` on stdin it prints how many were acknowledged; on `read`, what it found.
  */
 public final class Ledger {
   private static final int PER_SECOND = 500;
@@ -93,7 +93,7 @@ public final class Ledger {
     }
   }
 
-  /** Everything from the beginning to the end, as a member of a group. */
+  /** Reads everything from the beginning to the end, as a member of a group. */
   private void read() {
     Properties settings = common();
     settings.put("group.id", "ledger");

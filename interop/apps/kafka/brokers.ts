@@ -16,7 +16,7 @@ const mainClasses = {
   AclCommand: 'kafka.admin.AclCommand',
 } as const
 
-/** Three Kafka brokers that keep what they share below a chroot of the ensemble. */
+/** Three Kafka brokers that use a chroot of the ensemble. */
 export class Brokers {
   /** For Kafka's own clients. */
   readonly bootstrap: string
@@ -53,7 +53,7 @@ export class Brokers {
     return daemon
   }
 
-  /** Asks them to stop, all at once: the last ones have nobody to hand over to. */
+  /** Stops all at once: the last brokers have no other broker to hand over to. */
   async stopAll(): Promise<void> {
     await Promise.all(Array.from(this.daemons.values(), (daemon) => daemon.stop('SIGTERM')))
   }
@@ -72,7 +72,7 @@ export class Brokers {
     return brokerid
   }
 
-  /** Names below a node of Kafka's; none where there is no such node. */
+  /** The names below one of Kafka's nodes; empty if the node does not exist. */
   async children(below: string): Promise<readonly string[]> {
     const path = `${chroot}${below}`
     const { response } = await this.stage.look((client) => {
@@ -83,7 +83,7 @@ export class Brokers {
 
   async createTopic(name: string, replicas = 3): Promise<void> {
     const shape = ['--partitions', '6', '--replication-factor', `${replicas}`]
-    // Brokers need a moment to hear of each other.
+    // Brokers need a moment to find each other.
     await untilDone(60_000, () => this.tool('TopicCommand', '--create', '--topic', name, ...shape))
   }
 
@@ -94,7 +94,7 @@ export class Brokers {
     })
   }
 
-  /** One of Kafka's own commands, as its shell scripts run them. */
+  /** Runs one of Kafka's own commands, as its shell scripts do. */
   tool(name: keyof typeof mainClasses, ...args: readonly string[]): Promise<string> {
     const where = ['--bootstrap-server', this.bootstrap]
     return this.stage.tool([...this.java('error'), mainClasses[name], ...where, ...args])

@@ -11,7 +11,7 @@ import { Ledger } from './ledger.ts'
 const version = '3.9.1'
 const patienceMs = 90_000
 
-/** The last release of Kafka that keeps its own state in ZooKeeper. */
+/** The last release of Kafka that stores its metadata in ZooKeeper. */
 export const kafka: Application = {
   name: 'kafka',
   exercise:

@@ -4,7 +4,10 @@ import { Program } from '../../clients/program.ts'
 
 const answerMsMax = 150_000
 
-/** `Ledger.java` in a process of its own: a producer that keeps account, and its auditor. */
+/**
+ * `Ledger.java` in a separate process: a producer that records acknowledgements, and a consumer
+ * that checks them.
+ */
 export class Ledger {
   private readonly program: Program
 
@@ -12,7 +15,7 @@ export class Ledger {
     this.program = new Program([...javaCommand([classPath], 'Ledger'), bootstrap, topic])
   }
 
-  /** So many more messages are acknowledged. */
+  /** Waits until this many more messages are acknowledged. */
   async untilMore(count: number, timeoutMs: number): Promise<void> {
     const deadline = Date.now() + timeoutMs
     const before = (await this.ask('count')).number('acknowledged')
@@ -24,14 +27,14 @@ export class Ledger {
     }
   }
 
-  /** No more messages; how many were acknowledged. */
+  /** Stops producing; returns how many messages were acknowledged. */
   async stop(): Promise<number> {
     const answer = await this.ask('stop')
     if (answer.number('refused') > 0) throw new Error(answer.line)
     return answer.number('acknowledged')
   }
 
-  /** Reads everything; how many messages there are. */
+  /** Reads everything; returns how many messages there are. */
   async read(): Promise<number> {
     const answer = await this.ask('read')
     for (const fault of ['missing', 'repeated', 'disordered', 'foreign']) {

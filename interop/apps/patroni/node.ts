@@ -24,7 +24,7 @@ export interface NodeOptions {
   readonly account: Account
 }
 
-/** One Patroni with its PostgreSQL. */
+/** A Patroni with its PostgreSQL. */
 export class PatroniNode {
   readonly name: string
   readonly configFile: string
@@ -59,7 +59,7 @@ export class PatroniNode {
     this.daemon.start()
   }
 
-  /** As if the machine had lost its power. */
+  /** As in a power failure. */
   async kill(): Promise<void> {
     await this.daemon.stop('SIGKILL')
     const pid = this.killPostgres()
@@ -67,19 +67,19 @@ export class PatroniNode {
     await until(`PostgreSQL of ${this.name} lives on`, 20_000, () => folderOf(pid) === undefined)
   }
 
-  /** Patroni starts PostgreSQL in a session of its own, so as to be able to die without it. */
+  /** Patroni starts PostgreSQL in a separate session, so that it survives Patroni. */
   private killPostgres(): number | undefined {
     const data = join(this.dir, 'data')
     const file = join(data, 'postmaster.pid')
     if (!existsSync(file)) return undefined
     const pid = Number(readFileSync(file, 'utf8').split('\n')[0])
-    // The file outlives whom it names, and the number may be somebody else's by now.
+    // The file may be left over, and the process id reused.
     if (folderOf(pid) !== data) return undefined
     process.kill(pid, 'SIGKILL')
     return pid
   }
 
-  /** What Patroni's own HTTP interface says of all the nodes; undefined while it does not answer. */
+  /** The state of all nodes from Patroni's HTTP interface; undefined while it does not answer. */
   async cluster(): Promise<readonly MemberState[] | undefined> {
     try {
       const answer = await fetch(`http://${loopback}:${this.options.restPort}/cluster`, {
@@ -140,7 +140,7 @@ export interface MemberState {
   readonly timeline?: number
 }
 
-/** Where a process runs; undefined where there is none. */
+/** The working directory of a process; undefined if it does not exist. */
 function folderOf(pid: number): string | undefined {
   try {
     return readlinkSync(`/proc/${pid}/cwd`)

@@ -12,7 +12,9 @@ const version = '4.1.5'
 const patienceMs = 120_000
 const names = ['one', 'two', 'three']
 
-/** High availability for PostgreSQL: the primary is whoever holds an ephemeral node, through kazoo. */
+/**
+ * High availability for PostgreSQL: the primary is the holder of an ephemeral node, using kazoo.
+ */
 export const patroni: Application = {
   name: 'patroni',
   exercise:
@@ -140,7 +142,7 @@ class Cluster {
     return this.nodes.find((node) => node.name === name)!
   }
 
-  /** As the first node that answers tells it. */
+  /** The members according to the first node that answers. */
   async members(): Promise<readonly MemberState[]> {
     for (const node of this.nodes) {
       const members = await node.cluster()
@@ -163,7 +165,7 @@ class Cluster {
     return found.name
   }
 
-  /** One primary, two replicas that stream from it. */
+  /** Waits for one primary, and two replicas that stream from it. */
   async untilWhole(): Promise<void> {
     let members: readonly MemberState[] = []
     try {
@@ -178,7 +180,9 @@ class Cluster {
     }
   }
 
-  /** Kills Patroni and PostgreSQL of the primary; returns its name once another has taken over. */
+  /**
+   * Kills Patroni and PostgreSQL of the primary; returns its name once another node has taken over.
+   */
   async killPrimary(goesOn: () => Promise<void>): Promise<string> {
     const { name } = await this.primary()
     await this.node(name).kill()

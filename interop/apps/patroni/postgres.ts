@@ -12,7 +12,7 @@ export interface Postgres {
 
 const relative = 'usr/lib/postgresql'
 
-/** PostgreSQL as it is installed here, or unpacked from Debian's packages. */
+/** The installed PostgreSQL, or one unpacked from Debian's packages. */
 export async function findPostgres(): Promise<Postgres | UnpreparedClient> {
   const here = newestIn('/')
   if (here !== undefined) return { ok: true, bin: here, env: process.env }
@@ -32,15 +32,15 @@ function newestIn(root: string): string | undefined {
     .find((bin) => existsSync(join(bin, 'initdb')))
 }
 
-/** Who runs PostgreSQL: it refuses to be root's. */
+/** The user that runs PostgreSQL, which refuses to run as root. */
 export interface Account {
   readonly uid: number
   readonly gid: number
-  /** What to put before a command, so that it runs as this user. */
+  /** A command prefix that runs a command as this user. */
   readonly prefix: readonly string[]
 }
 
-/** The user of this process, or where that is root somebody lesser. */
+/** The user of this process or, if that is root, an unprivileged user. */
 export async function lesserAccount(): Promise<Account> {
   const uid = process.getuid?.() ?? 0
   if (uid !== 0) return { uid, gid: process.getgid?.() ?? 0, prefix: [] }
@@ -49,7 +49,7 @@ export async function lesserAccount(): Promise<Account> {
     uid: (await numberOf('-u', name)) ?? 65534,
     gid: (await numberOf('-g', name)) ?? 65534,
   }
-  // It may read what is root's, such as this workspace in root's home.
+  // It may read root's files, such as a workspace in root's home.
   const mayRead = ['--inh-caps=+dac_override', '--ambient-caps=+dac_override']
   const become = [`--reuid=${lesser.uid}`, `--regid=${lesser.gid}`, '--clear-groups']
   return { ...lesser, prefix: ['setpriv', ...become, ...mayRead] }

@@ -3,9 +3,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { loopback } from '../../src/servers.ts'
 import { runTool } from '../../src/tools.ts'
 
-/** Writes numbered rows to whoever is the primary, and remembers which were acknowledged. */
+/** Writes numbered rows to the current primary, and records which were acknowledged. */
 export class Rows {
-  /** Attempts that had no answer, or a refusal, and were not made again. */
+  /** The number of attempts without an answer, or refused, which are not repeated. */
   failures = 0
   private readonly psql: string
   private readonly ports: readonly number[]
@@ -33,7 +33,7 @@ export class Rows {
     await this.writing
   }
 
-  /** So many more rows are acknowledged. */
+  /** Waits until this many more rows are acknowledged. */
   async untilMore(count: number, timeoutMs: number): Promise<void> {
     const wanted = this.count + count
     const deadline = Date.now() + timeoutMs
@@ -43,19 +43,19 @@ export class Rows {
     }
   }
 
-  /** Acknowledged rows that are not on a node. */
+  /** The acknowledged rows that a node does not have. */
   async missingOn(port: number): Promise<number> {
     const found = await this.query(port, 'select n from ledger')
     const there = new Set(found.split('\n').map(Number))
     return this.acknowledged.filter((n) => !there.has(n)).length
   }
 
-  /** On one node, whatever it is. */
+  /** Queries one node, whatever its role. */
   async query(port: number, sql: string): Promise<string> {
     return this.run(`host=${loopback} port=${port}`, sql)
   }
 
-  /** On the primary, which libpq finds by itself. */
+  /** Queries the primary, which libpq finds by itself. */
   async queryPrimary(sql: string): Promise<string> {
     const hosts = this.ports.map(() => loopback).join()
     return this.run(`host=${hosts} port=${this.ports.join()} target_session_attrs=read-write`, sql)
@@ -78,7 +78,7 @@ export class Rows {
     const target = `${where} user=postgres dbname=postgres connect_timeout=2`
     const args = ['-X', '-q', '-A', '-t', '-v', 'ON_ERROR_STOP=1', '-d', target, '-c', sql]
     const { ok, output } = await runTool(this.psql, args, { timeoutMs: 10_000 })
-    // A primary that gives up waiting for its standby says so, and the row is not safe.
+    // A primary that stops waiting for its standby prints a warning, and the row is not safe.
     if (!ok || output.includes('WARNING')) throw new Error(output.trim())
     return output.trim()
   }

@@ -11,7 +11,7 @@ import { until } from '../../src/until.ts'
 
 const patienceMs = 40_000
 
-/** Its two ways of finding targets in ZooKeeper: serversets as of Finagle, and Nerve. */
+/** Prometheus' two kinds of service discovery in ZooKeeper: serversets (Finagle) and Nerve. */
 export const prometheus: Application = {
   name: 'prometheus',
   exercise: 'serverset and nerve discovery: targets come and go, over kills of leader and follower',
@@ -89,7 +89,7 @@ async function run(stage: Stage, debian: Unpacked): Promise<string> {
 const folder = (kind: Kind): string => `/discovery/${kind}`
 const member = (kind: Kind, i: number): string => `${folder(kind)}/member_${i}`
 
-/** Each kind has its own idea of what a member says about itself. */
+/** Each kind has its own format for members. */
 function describe(kind: Kind, i: number): object {
   const address = { host: loopback, port: 9000 + i }
   if (kind === 'nerve') return { ...address, name: `member_${i}` }
@@ -125,7 +125,7 @@ class Discovery {
     const job = (kind: Kind): object => ({
       job_name: kind,
       [`${kind}_sd_configs`]: [{ servers, paths: [folder(kind)], timeout: '6s' }],
-      // Whatever the member says, what is scraped is Prometheus itself: it is there.
+      // Whatever address a member has, Prometheus scrapes itself, which is certainly up.
       relabel_configs: [
         { source_labels: ['__address__'], target_label: 'found' },
         { target_label: '__address__', replacement: `${loopback}:${port}` },

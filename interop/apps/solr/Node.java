@@ -5,7 +5,8 @@ import org.apache.solr.embedded.JettyConfig;
 import org.apache.solr.embedded.JettySolrRunner;
 
 /**
- * One Solr node in its Jetty, as Solr's own programs start it; the `zkHost` property makes it SolrCloud.
+ * A Solr node in its Jetty, as Solr's own programs start it; the `zkHost` property enables
+ * SolrCloud.
  *
  * <pre>java -DzkHost=SERVERS Node HOME PORT</pre>
  */

@@ -37,14 +37,14 @@ export class SolrNodes {
     return daemon
   }
 
-  /** Solr's own command line, as `bin/solr` runs it. */
+  /** Runs Solr's own command line, as `bin/solr` does. */
   control(...args: readonly string[]): Promise<string> {
     const main = this.main('org.apache.solr.cli.SolrCLI')
     const home = `-Dsolr.install.dir=${this.stage.dir}`
     return this.stage.tool([...this.java('error'), home, ...main, ...args])
   }
 
-  /** Asks the nodes in turn until one answers well. */
+  /** Asks the nodes in turn until one answers successfully. */
   async ask<T>(path: string, body?: unknown): Promise<T> {
     let last = new Error('no node is running')
     for (const [port, daemon] of this.daemons) {
@@ -76,14 +76,14 @@ export class SolrNodes {
     })
   }
 
-  /** The port of the node that oversees the cloud. */
+  /** The port of the overseer node. */
   async overseer(): Promise<number | undefined> {
     const path = `${chroot}/overseer_elect/leader`
     const { response } = await this.stage.look((client) => {
       return client.call('getData', { path, watch: false })
     })
     if (response === undefined) return undefined
-    // Its id is the session, the node's name and a number.
+    // Its id consists of the session, the node's name and a number.
     const { id } = JSON.parse(Buffer.from(response.data ?? []).toString()) as { id: string }
     return Number(/:(\d+)_solr/.exec(id)?.[1])
   }

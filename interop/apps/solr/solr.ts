@@ -11,7 +11,7 @@ const version = '9.7.0'
 const patienceMs = 120_000
 const collection = 'papers'
 
-/** SolrCloud: nodes, collections, leaders of shards and the overseer's queue are all in ZooKeeper. */
+/** SolrCloud: nodes, collections, shard leaders and the overseer's queue are all in ZooKeeper. */
 export const solr: Application = {
   name: 'solr',
   exercise: 'three nodes: a collection kept while the overseer, leader and follower are killed',
@@ -106,7 +106,7 @@ interface Status {
   }
 }
 
-/** Numbered documents; one that was accepted twice is there once, because it has an id. */
+/** Numbered documents; one that is accepted twice exists once, because it has an id. */
 class Papers {
   count = 0
   private readonly nodes: SolrNodes

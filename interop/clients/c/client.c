@@ -1,4 +1,4 @@
-/* Apache's C client (the multi-threaded one, by its synchronous calls) at its ordinary work. */
+/* Apache's C client (multi-threaded, synchronous calls) at ordinary work. */
 #define THREADED
 #include <errno.h>
 #include <pthread.h>
@@ -60,7 +60,7 @@ typedef struct {
   int connected, expired;
 } session_t;
 
-/* What a watch was told; one event is enough to remember, the count tells of more. */
+/* The last event of a watch; the count tells whether there were more. */
 typedef struct {
   int count, type;
   char path[200];
@@ -117,7 +117,7 @@ static zhandle_t *open_session(session_t *session, int timeout_ms) {
 
 /* ---- helpers ---- */
 
-/* Paths below the root; a few may be in use at once. */
+/* Paths below the root; several results may be in use at once. */
 static const char *at(const char *rest) {
   static char paths[8][200];
   static int next;
@@ -483,7 +483,7 @@ static const char *closes(void) {
   return expect(&ear, ZOO_DELETED_EVENT, path, 2);
 }
 
-/* Lives only to be stopped by the harness until its session has expired. */
+/* Runs only to be stopped by the harness until its session has expired. */
 static int twin(const char *path) {
   session_t session;
   zk = open_session(&session, 2000);

@@ -11,7 +11,7 @@ import org.apache.curator.framework.recipes.leader.LeaderLatch;
 import org.apache.curator.framework.recipes.locks.InterProcessMutex;
 import org.apache.curator.retry.RetryForever;
 
-/** Curator's lock and election, which lean on sequential ephemerals, containers and watches. */
+/** Curator's lock and election, which use sequential ephemerals, containers and watches. */
 public final class Smoke {
   private final String server;
   private final String root;

@@ -10,7 +10,7 @@ import { compile, javaCommand } from '../java/prepare.ts'
 
 export const version = '5.7.1'
 
-/** Apache Curator's recipes, with the Java client that they bring along. */
+/** Apache Curator's recipes, with the Java client that they depend on. */
 export const curator: Client = {
   name: 'curator',
   checks: recipes,
@@ -27,7 +27,7 @@ export const curator: Client = {
 
 type Artifact = 'curator-recipes' | 'curator-x-discovery'
 
-/** Curator with all it depends on; with its service discovery where that is asked for. */
+/** Curator with all dependencies, optionally with its service discovery. */
 export async function curatorJars(
   artifact: Artifact = 'curator-recipes',
 ): Promise<{ readonly ok: true; readonly classPath: string } | UnpreparedClient> {
@@ -41,7 +41,9 @@ export async function curatorJars(
   return { ok: true, classPath: jars.map((name) => join(home, name)).join(delimiter) }
 }
 
-/** Downloads beside its place and moves it there whole: a broken download leaves nothing. */
+/**
+ * Downloads to another folder and renames it when complete, so a failed download leaves nothing.
+ */
 async function download(home: string, artifact: Artifact): Promise<string | undefined> {
   if (!(await ensureTool('mvn', ['maven']))) return 'there is no mvn, and apt-get has none'
   say(`fetching Curator ${version} with mvn`)

@@ -6,7 +6,7 @@ import { everyday } from '../catalogue.ts'
 import { unprepared, type Client } from '../client.ts'
 import { converse } from '../conversation.ts'
 
-/** go-zookeeper, whose version is the one in `go.mod`. */
+/** go-zookeeper, in the version of `go.mod`. */
 export const goClient: Client = {
   name: 'go-zookeeper',
   checks: everyday,
@@ -31,7 +31,7 @@ export const goClient: Client = {
   },
 }
 
-/** Modules are kept beside the other downloads, writable so that they can be removed. */
+/** Modules go to the cache, writable so that they can be deleted. */
 export function go(cwd: string, ...args: readonly string[]): Promise<ToolResult> {
   const env = [`GOPATH=${join(cacheDir, 'go')}`, 'GOFLAGS=-modcacherw']
   return runTool('env', [...env, 'go', ...args], { timeoutMs: 240_000, cwd })

@@ -20,7 +20,7 @@ import org.apache.zookeeper.data.ACL;
 import org.apache.zookeeper.data.Id;
 import org.apache.zookeeper.data.Stat;
 
-/** Apache's Java client at its ordinary work. */
+/** Apache's Java client at ordinary work. */
 public final class Client {
   private final String server;
   private final String root;
@@ -33,7 +33,7 @@ public final class Client {
     System.exit(0);
   }
 
-  /** Lives only to be stopped by the harness until its session has expired. */
+  /** Runs only to be stopped by the harness until its session has expired. */
   private static void twin(String server, String path) throws Exception {
     Session session = new Session(server, 2000);
     session.zk.create(path, null, OPEN_ACL_UNSAFE, CreateMode.EPHEMERAL);
@@ -92,7 +92,7 @@ public final class Client {
     Talk.demand(stat.getCzxid() > 0 && stat.getMzxid() == stat.getCzxid(), "zxids of a new node");
     Talk.same(1, stat.getDataLength(), "data length");
     Talk.same(0L, stat.getEphemeralOwner(), "owner of a persistent node");
-    // plain was the first child ever, so the counter in the names stands at one.
+    // plain was the first child ever, so the counter in the names is at one.
     Talk.same(base + "/s-0000000001", make(base + "/s-", null, CreateMode.PERSISTENT_SEQUENTIAL), "name");
     Talk.same(base + "/s-0000000002", make(base + "/s-", null, CreateMode.EPHEMERAL_SEQUENTIAL), "name");
     make(base + "/e", null, CreateMode.EPHEMERAL);
@@ -339,7 +339,7 @@ public final class Client {
     zk.getData(path, data, null);
     zk.exists(path + "/a", created);
     zk.getChildren(path, child);
-    // On a path of its own: 3.8 lets a recursive watch displace the plain ones of its path.
+    // On a separate path: in 3.8 a recursive watch replaces the plain watches of its path.
     String tree = make(root + "/rewatch-tree", null);
     zk.addWatch(tree, persistent, AddWatchMode.PERSISTENT_RECURSIVE);
     Talk.ask("restart-soft");

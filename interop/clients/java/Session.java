@@ -25,7 +25,7 @@ final class Session implements AutoCloseable {
     if (event.getState() == KeeperState.Expired) expired.countDown();
   }
 
-  /** Repeats a call while the connection is lost, for as long as a session could survive it. */
+  /** Repeats a call while the connection is lost, for as long as a session could survive that. */
   <T> T patiently(Call<T> call) throws Exception {
     long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(15);
     while (true) {
@@ -47,7 +47,7 @@ final class Session implements AutoCloseable {
     zk.close();
   }
 
-  /** A watcher that remembers what it was told about znodes. */
+  /** A watcher that records events of znodes. */
   static final class Ear implements Watcher {
     private final BlockingQueue<WatchedEvent> heard = new LinkedBlockingQueue<>();
 

@@ -1,7 +1,9 @@
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 
-/** The conversation with the harness: verdicts go out, one to a line; requests are answered on stdin. */
+/**
+ * The protocol with the harness: prints results, one per line; answers to requests come on stdin.
+ */
 final class Talk {
   private static final BufferedReader ANSWERS = new BufferedReader(new InputStreamReader(System.in));
 
@@ -9,7 +11,7 @@ final class Talk {
     void run() throws Exception;
   }
 
-  /** Runs one check and reports it; a failed check never stops the ones after it. */
+  /** Runs one check and reports it; a failed check never stops the next ones. */
   static void check(String name, Body body) {
     try {
       body.run();
@@ -19,7 +21,7 @@ final class Talk {
     }
   }
 
-  /** Asks the harness for something only it can do, and waits until it is done. */
+  /** Asks the harness for something and waits until it is done. */
   static void ask(String what) throws Exception {
     say("ask " + what);
     String answer = ANSWERS.readLine();
@@ -41,7 +43,7 @@ final class Talk {
 
   private static String where(Throwable e) {
     for (StackTraceElement at : e.getStackTrace()) {
-      // What is in a package is somebody else's.
+      // Classes in packages belong to others.
       if (!at.getClassName().contains(".") && !at.getClassName().equals("Talk")) {
         return at.getFileName() + ":" + at.getLineNumber() + " ";
       }

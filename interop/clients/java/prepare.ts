@@ -27,14 +27,14 @@ export function javaClient(release: ApacheRelease): Client {
   }
 }
 
-/** A Java program that starts quickly and logs nothing. */
+/** A Java program with a fast start and no log. */
 export function javaCommand(classPath: readonly string[], main: string): readonly string[] {
   const quick = ['-Xmx256m', '-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC', '-Dfile.encoding=UTF-8']
   const quiet = '-Dorg.slf4j.simpleLogger.defaultLogLevel=off'
   return ['java', ...quick, quiet, '-cp', classPath.join(delimiter), main]
 }
 
-/** Compiles sources of this folder, or of the given one, against a class path. */
+/** Compiles the sources of a folder (by default this one) against a class path. */
 export async function compile(
   name: string,
   sources: readonly string[],

@@ -9,7 +9,7 @@ import { converse } from '../conversation.ts'
 
 export const kazooVersion = '2.11.0'
 
-/** kazoo from PyPI, in a virtual environment of its own. */
+/** kazoo from PyPI, in a separate virtual environment. */
 export const kazoo: Client = {
   name: 'kazoo',
   checks: everyday,
@@ -41,7 +41,7 @@ export async function pythonWithKazoo(): Promise<Program | UnpreparedClient> {
   return { ok: true, program }
 }
 
-/** Debian's python3 comes without venv, which is a package of its own. */
+/** In Debian, venv is a separate package. */
 async function makeEnvironment(home: string) {
   const make = () => runTool('python3', ['-m', 'venv', home], { timeoutMs: 120_000 })
   const made = await make()

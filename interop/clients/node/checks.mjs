@@ -1,4 +1,4 @@
-/** The checks of both npm clients, over the few calls that their adapters have in common. */
+/** The checks of both npm clients, using the few calls that their adapters share. */
 import { setTimeout as delay } from 'node:timers/promises'
 import { ask, check, demand, Ear, refused, same, say, within } from './talk.mjs'
 
@@ -26,7 +26,7 @@ export async function main({ open, absent }) {
   process.exit(0)
 }
 
-/** Lives only to be stopped by the harness until its session has expired. */
+/** Runs only to be stopped by the harness until its session has expired. */
 async function twin(open, server, path) {
   const session = await open(server, 2000)
   await session.create(path, null, mode.ephemeral)
@@ -298,7 +298,7 @@ function anyone(perms) {
   return { perms, scheme: 'world', id: 'anyone' }
 }
 
-/** Repeats a call while the connection is lost, for as long as a session could survive it. */
+/** Repeats a call while the connection is lost, for as long as a session could survive that. */
 async function patiently(call) {
   const deadline = Date.now() + 15_000
   for (;;) {

@@ -1,4 +1,4 @@
-/** The pure JavaScript client, as the checks want to see it. */
+/** Adapts the pure JavaScript client to the checks. */
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -7,7 +7,7 @@ import { say } from './talk.mjs'
 
 const library = createRequire(join(process.argv[2], 'x'))('node-zookeeper-client')
 
-/** A state of the library's connection, which it does not export. */
+/** A connection state of the library, which it does not export. */
 const connecting = 1
 
 class Session {
@@ -18,8 +18,8 @@ class Session {
   }
 
   /**
-   * The library waits for ever for the answer to its connect request, and Apache sometimes leaves one
-   * unanswered that came while it was starting. The next attempt is what other clients make.
+   * The library waits forever for the answer to its connect request, and Apache sometimes does not
+   * answer one that arrives while it starts. A new attempt is what other clients make.
    */
   #insist(connection) {
     let timer
@@ -46,7 +46,7 @@ class Session {
   }
 
   async get(path, hear) {
-    // Two results, which promisify would make one of.
+    // Two results, of which promisify would return one.
     return new Promise((resolve, reject) => {
       this.client.getData(path, watcher(hear), (error, data, stat) => {
         if (error) reject(error)
@@ -84,7 +84,7 @@ class Session {
     return this.call('setACL', path, foreign, version)
   }
 
-  /** Not answered to the caller; the requests behind it are processed after it. */
+  /** It has no callback; the requests behind it are processed after it. */
   async addAuth(scheme, auth) {
     this.client.addAuthInfo(scheme, Buffer.from(auth))
   }
@@ -101,7 +101,7 @@ class Session {
   }
 
   call(method, ...args) {
-    // Arguments left out are recognised by their absence, not by undefined.
+    // The library recognizes omitted arguments by their absence, not by undefined.
     const given = args.filter((arg) => arg !== undefined)
     return promisify(this.client[method].bind(this.client))(...given)
   }

@@ -9,7 +9,7 @@ import { converse } from '../conversation.ts'
 
 export type NpmClientName = keyof typeof npmClientVersions
 
-/** What can be had from npm. */
+/** The versions on npm. */
 export const npmClientVersions = { 'node-zookeeper-client': '1.1.3', zookeeper: '7.3.0' } as const
 
 /** A client from npm. */
@@ -30,7 +30,7 @@ export function npmClient(name: NpmClientName): Client {
   }
 }
 
-/** A folder from which it can be loaded, of its own so that it meets nothing of this workspace. */
+/** A separate folder with the client, so that it finds nothing of this workspace. */
 export async function npmModules(
   name: NpmClientName,
 ): Promise<{ readonly ok: true; readonly home: string } | UnpreparedClient> {
@@ -48,7 +48,7 @@ export async function npmModules(
 
 async function install(home: string, name: string, version: string): Promise<string | undefined> {
   say(`installing ${name} ${version} with npm`)
-  // The native one compiles Apache's C client, which it brings along.
+  // The native client compiles Apache's C client, which it contains.
   if (name === 'zookeeper') await ensureTool('make', ['make', 'g++', 'python3', 'cmake'])
   await rm(home, { recursive: true, force: true })
   await mkdir(home, { recursive: true })

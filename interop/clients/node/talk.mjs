@@ -1,4 +1,6 @@
-/** The conversation with the harness: verdicts go out, one to a line; requests are answered on stdin. */
+/**
+ * The protocol with the harness: prints results, one per line; answers to requests come on stdin.
+ */
 import { createInterface } from 'node:readline'
 
 const answers = createInterface({ input: process.stdin })[Symbol.asyncIterator]()
@@ -7,7 +9,7 @@ export function say(line) {
   process.stdout.write(`${line}\n`)
 }
 
-/** Runs one check and reports it; a failed check never stops the ones after it. */
+/** Runs one check and reports it; a failed check never stops the next ones. */
 export async function check(name, body) {
   try {
     await within(60_000, 'the check', body())
@@ -18,7 +20,7 @@ export async function check(name, body) {
   }
 }
 
-/** Asks the harness for something only it can do, and waits until it is done. */
+/** Asks the harness for something and waits until it is done. */
 export async function ask(what) {
   say(`ask ${what}`)
   const { value } = await answers.next()
@@ -60,7 +62,7 @@ export async function within(timeoutMs, what, promise) {
   }
 }
 
-/** A watcher that remembers what it was told about nodes. */
+/** A watcher that records events of nodes. */
 export class Ear {
   #heard = []
   #wake = () => {}

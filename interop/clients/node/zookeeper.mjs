@@ -1,4 +1,4 @@
-/** The native client, a binding of Apache's C client, as the checks want to see it. */
+/** Adapts the native client, a binding of Apache's C client, to the checks. */
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { main } from './checks.mjs'
@@ -90,7 +90,7 @@ class Session {
     this.client.close()
   }
 
-  /** The first of a call's results. */
+  /** The first result of a call. */
   async call(method, ...args) {
     return (await this.results(method, ...args))[0]
   }
@@ -109,7 +109,7 @@ class Session {
   }
 }
 
-/** Watchers are also told of their session, which the checks do not ask about. */
+/** Watchers also get events of their session, which the checks ignore. */
 function watcher(hear) {
   return (type, _state, path) => type !== sessionEvent && hear(type, path)
 }
@@ -123,7 +123,8 @@ async function open(server, timeoutMs) {
     connect: server,
     timeout: timeoutMs,
     debug_level: 1,
-    // It takes ten partial reads in a row for a dead server; a large reply comes in more parts.
+    // This client takes ten partial reads in a row for a dead server; a large reply arrives in more
+    // parts.
     response_counter_limit: 10_000,
   })
   const connected = new Promise((resolve) => client.once('connect', resolve))

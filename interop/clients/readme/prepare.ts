@@ -17,7 +17,7 @@ import { npmClientVersions, npmModules } from '../node/prepare.ts'
 const npmName = 'node-zookeeper-client'
 const root = join(import.meta.dirname, '..', '..', '..')
 
-/** How to run a text as a program, from a folder in which its client is found. */
+/** Runs a text as a program, from a folder that contains its client. */
 interface Interpreter {
   readonly ok: true
   readonly version: string
@@ -25,14 +25,14 @@ interface Interpreter {
   readonly cwd?: string
 }
 
-/** What the README and the guide for users of kazoo show in Python. */
+/** The Python programs of the README and of the guide for users of kazoo. */
 export const readmePython = readmeClient('python', 'docs/coming-from-kazoo.md', async () => {
   const found = await pythonWithKazoo()
   if (!found.ok) return found
   return { ok: true, version: `kazoo ${kazooVersion}`, command: [found.program, '-c'] }
 })
 
-/** What the README and a guide show for Node with a client from npm. */
+/** The programs of the README and of a guide for a client from npm. */
 export const readmeNode = readmeClient('js', `docs/coming-from-${npmName}.md`, async () => {
   const name = npmName
   const found = await npmModules(name)
@@ -62,7 +62,7 @@ function readmeClient(
   }
 }
 
-/** The root of every server has one node, and it must be said. */
+/** The program must print the one node that the root of every server has. */
 async function listsNodes(
   language: Language,
   { command: [file = '', ...args], cwd }: Interpreter,
@@ -78,7 +78,7 @@ async function listsNodes(
   return { kind: 'failed', why: `README.md:${block.line} said ${output.replaceAll('\n', ' | ')}` }
 }
 
-/** The program that a guide begins with and the one it ends with, each in a tree of its own. */
+/** The programs before and after in a guide, each in a separate tree. */
 async function printsTheSame(
   guide: string,
   { command: [file = '', ...args], cwd }: Interpreter,
@@ -103,7 +103,7 @@ async function printsTheSame(
   return { kind: 'failed', why: `${guide} printed before: ${printed[0]}; after: ${printed[1]}` }
 }
 
-/** In the workspace, where imports are resolved as in a program of a reader. */
+/** Inside the workspace, so that imports resolve as in a reader's program. */
 async function runOurs(program: string): Promise<ToolResult> {
   const folder = mkdtempSync(join(import.meta.dirname, '.ported-'))
   try {

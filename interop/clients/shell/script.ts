@@ -1,13 +1,13 @@
 import type { Check } from '../catalogue.ts'
 
-/** Commands typed one after the other, and what must then be found in the answers. */
+/** A command to type, and what its answer must contain. */
 export interface Step {
   readonly name: string
   readonly commands: readonly string[]
   readonly wanted: readonly RegExp[]
 }
 
-/** In order: later steps build on the nodes of earlier ones. */
+/** In order: later steps use the nodes of earlier ones. */
 export const sessionScript: readonly Step[] = [
   step('create', ['create /shell data'], /^Created \/shell$/m),
   step(
@@ -101,11 +101,11 @@ export const sessionScript: readonly Step[] = [
   step('delete -v', ['create /v', 'delete -v 7 /v'], /version No is not valid/),
   step('delete of a parent', ['delete /shell'], /Node not empty: \/shell/),
   step('deleteall', ['deleteall /shell', 'stat /shell'], /Node does not exist: \/shell/),
-  // A server that stands alone has an empty configuration; only a complaint would be text.
+  // A standalone server has an empty configuration; any text would be an error.
   step('config', ['config'], /^\s*$/),
 ]
 
-/** Each command by a shell of its own. */
+/** Each command in a separate shell. */
 export const batchScript: readonly Step[] = [
   step(
     'batch create, get',

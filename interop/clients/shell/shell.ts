@@ -18,7 +18,7 @@ export function shell(release: ApacheRelease): Client {
     async prepare() {
       const apache = await findApache(release)
       if (!apache.ok) return apache
-      // Without jline the shell reads its commands from a pipe, one to a line.
+      // Without jline the shell reads commands from a pipe, one per line.
       const jars = apache.classPath.split(delimiter).filter((jar) => !/jline/.test(jar))
       const command = javaCommand(jars, main)
       return { ok: true, version: apache.version, run: (server) => runShell(command, server) }
@@ -34,7 +34,7 @@ async function runShell(command: readonly string[], server: ManagedServer): Prom
   return verdicts
 }
 
-/** One shell, many commands: authentication, watches and ephemerals last from one to the next. */
+/** One shell, many commands: identities, watches and ephemerals last. */
 async function inOneSession(
   command: readonly string[],
   verdicts: Map<string, Verdict>,
@@ -55,8 +55,8 @@ async function inOneSession(
 }
 
 /**
- * A command that names a node which cannot be there; the complaint about it marks the place. What
- * watches saw is printed by another thread, so it may come a moment later.
+ * A command with a node that cannot exist: the error about it marks the end of an answer. Another
+ * thread prints events of watches, so they may come a moment later.
  */
 async function converseUntilMark(
   program: Program,
@@ -80,7 +80,7 @@ async function converseUntilMark(
   }
 }
 
-/** A shell for one command, as scripts use it; its exit code tells whether that went well. */
+/** A shell for one command, as scripts use it; its exit code shows the result. */
 async function inBatch(command: readonly string[], step: Step): Promise<Verdict> {
   const [file = '', ...args] = command
   const said: string[] = []

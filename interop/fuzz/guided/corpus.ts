@@ -6,10 +6,10 @@ const here = join(repositoryRoot, 'interop', 'fuzz', 'guided')
 const inputsMax = 300
 const inputBytesMax = 2048
 
-/** Inputs that once showed a fault, a file each, in a folder for each target. */
+/** Inputs that once revealed a fault, one file each, in a folder for each target. */
 export const foundFolder = join(here, 'found')
 
-/** Inputs that reach most of a target: a line of base64 each. */
+/** Inputs that cover most of a target, one line of base64 each. */
 export function corpusOf(target: string): Uint8Array[] {
   const file = fileOf(target)
   if (!existsSync(file)) return []

@@ -8,7 +8,7 @@ export interface ExplorerOptions {
   readonly random: Random
   readonly branchCounts: Uint8Array
   readonly dictionary: readonly Uint8Array[]
-  /** Called before each run, so that an input that hangs or ends the process is known. */
+  /** Called before each run, so that the input is known if it hangs or ends the process. */
   readonly onRun: (input: Uint8Array) => void
   readonly onFinding: (finding: Finding) => void
 }
@@ -18,14 +18,14 @@ export interface Finding {
   readonly problem: string
 }
 
-/** An input that took a branch, or took it a number of times, as none before it. */
+/** An input that took a new branch, or a branch more often than any before it. */
 interface Entry {
   readonly input: Uint8Array
   readonly features: readonly number[]
 }
 
 const bytesMax = 16 * 1024
-/** Classes of how often a branch was taken: 1, 2, 3, 4 to 7, 8 to 15, and so on. */
+/** Classes of branch counts: 1, 2, 3, 4 to 7, 8 to 15, and so on. */
 const classes = Uint8Array.from({ length: 256 }, (_, count) =>
   count === 0
     ? 0
@@ -47,12 +47,12 @@ export class Explorer {
     this.seen = new Uint8Array(options.branchCounts.length)
   }
 
-  /** Branches taken at least once. */
+  /** The number of branches taken at least once. */
   get branchesTaken(): number {
     return this.seen.reduce((sum, mask) => sum + (mask === 0 ? 0 : 1), 0)
   }
 
-  /** The fewest small inputs that reach everything that was reached. */
+  /** A small set of small inputs that covers everything reached. */
   get corpus(): Uint8Array[] {
     const missing = new Set(this.entries.flatMap(({ features }) => features))
     const bySize = [...this.entries].toSorted((a, b) => a.input.length - b.input.length)
@@ -75,7 +75,7 @@ export class Explorer {
     }
   }
 
-  /** Newer entries more often: they are next to what was not reached yet. */
+  /** Prefers newer entries, which are closer to unreached code. */
   private pick(): Entry {
     const { random } = this.options
     const { entries } = this
@@ -123,7 +123,7 @@ function describe(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error)
 }
 
-/** The same fault under another input has another message, but the same place. */
+/** The same fault has another message for another input, but the same place. */
 function placeOf(problem: string): string {
   const frames = problem.split('\n').filter((line) => /^\s+at /.test(line))
   return frames.length === 0 ? problem : frames.slice(0, 3).join('\n')

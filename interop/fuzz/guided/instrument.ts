@@ -3,16 +3,16 @@ import { parse, type AnyNode, type Literal, type Node } from 'acorn'
 import { MagicString } from 'magic-string'
 
 export interface Instrumented {
-  /** A module of its own; it counts the branches taken in `globalThis.branchCounts`. */
+  /** A self-contained module; it counts branches in `globalThis.branchCounts`. */
   readonly code: string
   readonly branches: number
-  /** Constants of the source, as bytes: what input is compared with. */
+  /** Constants of the source, as bytes, which inputs may be compared with. */
   readonly dictionary: readonly Uint8Array[]
 }
 
 const tokenBytesMax = 32
 
-/** Bundles a module with everything it imports, and counts each branch that is taken. */
+/** Bundles a module with its imports, and counts each branch that is taken. */
 export async function instrument(entry: string): Promise<Instrumented> {
   const bundled = await build({
     entryPoints: [entry],
@@ -93,7 +93,7 @@ export function instrumentSource(source: string): Instrumented {
     for (const child of childrenOf(node)) visit(child)
   }
   visit(program)
-  // Directly behind the imports, which come first in a bundle whatever stands before them.
+  // Right after the imports, which come first in a bundle.
   text.prepend(`const __n = (globalThis.branchCounts = new Uint8Array(${branches}));\n`)
   return { code: text.toString(), branches, dictionary: [...tokens.values()] }
 }

@@ -1,10 +1,11 @@
 /**
- * Coverage-guided fuzzing of everything that reads bytes of strangers.
+ * Coverage-guided fuzzing of everything that reads untrusted bytes.
  *
  *     npm run test:fuzz:guided -- [--minutes 120] [--seed N] [--target NAME] [--keep]
  *
- * The sources are bundled and every branch is counted. Inputs that take a new branch are kept and mutated further.
- * `--keep` writes the inputs that reach most to `corpus/`; each finding is written to `found/`. `npm test` runs both.
+ * It bundles the sources and counts every branch. Inputs that take a new branch are kept and
+ * mutated further. `--keep` writes the inputs that cover most to `corpus/`; each finding is written
+ * to `found/`. `npm test` replays both.
  */
 import { createHash } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
@@ -33,7 +34,7 @@ const hangCpuMs = 10_000
 const hangMs = 120_000
 const lookMs = 1000
 const heapMegabytesMax = 1024
-/** What caches may grow to over a run; a leak goes beyond it. */
+/** The allowed growth of caches during a run; a leak exceeds it. */
 const growthBytesMax = 256 * 1024 * 1024
 const inputBytesMax = 64 * 1024
 
@@ -70,7 +71,10 @@ for (const { name } of chosen) {
 console.log(`${chosen.length - failed} passed, ${failed} failed`)
 process.exitCode = failed > 0 ? 1 : 0
 
-/** Explores a target for its time; a thread that hangs or dies is replaced, and the input it had is a finding. */
+/**
+ * Explores a target for its time. A thread that hangs or dies is replaced, and its input is a
+ * finding.
+ */
 async function explore(target: string, { branches, dictionary }: Instrumented): Promise<Outcome> {
   const endMs = performance.now() + msMax
   let findings = 0
@@ -98,7 +102,7 @@ async function explore(target: string, { branches, dictionary }: Instrumented): 
         record(target, input, problem)
       },
       progress(state) {
-        // What is allocated once and kept is not growth.
+        // Memory that is allocated once and kept is not growth.
         if (last.heldBytes > 0) grownBytes = Math.max(grownBytes, state.heldBytes - last.heldBytes)
         last = { ...state, heldBytes: last.heldBytes || state.heldBytes }
       },

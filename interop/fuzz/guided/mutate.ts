@@ -1,6 +1,6 @@
 import type { Random } from '../../../packages/server/test/support/random.ts'
 
-/** Numbers at which code decides differently. */
+/** Numbers at which code often behaves differently. */
 const edges = [
   -1, 0, 1, 2, 4, 7, 8, 15, 16, 31, 32, 63, 64, 100, 127, 128, 255, 256, 1000, 1023, 1024, 4096,
   32767, 32768, 65_535, 65_536, 1_048_575, 1_048_576, 0x7fff_ffff, -0x8000_0000,
@@ -9,12 +9,12 @@ const edges = [
 export interface MutateOptions {
   readonly random: Random
   readonly dictionary: readonly Uint8Array[]
-  /** Gives another input, to take a piece of. */
+  /** Returns another input, to take a piece of it. */
   readonly other: () => Uint8Array
   readonly bytesMax: number
 }
 
-/** An input that differs from another in a few places. */
+/** An input that differs from the given one in a few places. */
 export function mutate(input: Uint8Array, options: MutateOptions): Uint8Array {
   let bytes = input
   const rounds = 1 << options.random.int(5)
@@ -53,7 +53,7 @@ function mutateOnce(input: Uint8Array, { random, dictionary, other }: MutateOpti
     }
     case 9:
       return withInt(input, at, random.pick(edges))
-    case 10: // A length that fits: that of what follows, or a part of it.
+    case 10: // A plausible length: that of the rest, or of a part of it.
       return withInt(input, at, random.int(Math.max(1, input.length - at - 3)))
     default: // As 9, with eight bytes.
       return withInt(withInt(input, at, random.pick([0, -1])), at + 4, random.pick(edges))

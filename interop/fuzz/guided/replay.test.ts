@@ -43,6 +43,6 @@ test('the search reaches a fault behind comparisons that chance would not pass',
   await explorer.explore([new Uint8Array(8)], 200_000)
   expect(findings).toHaveLength(1)
   expect(findings[0]!.problem).toMatch(/^Error: reached/)
-  // All but the one that threw: such a run is a finding, and nothing to go on from.
+  // All except the one that threw: such a run is a finding, and is not mutated further.
   expect(explorer.branchesTaken).toBe(branches - 1)
 })

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** The repository, also for a bundle of this module that lies elsewhere in it. */
+/** The root of the repository, also for a bundle of this module in another folder. */
 export const repositoryRoot = rootAbove(dirname(fileURLToPath(import.meta.url)))
 
 function rootAbove(folder: string): string {

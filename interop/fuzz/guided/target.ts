@@ -1,13 +1,13 @@
-/** Something that takes bytes from strangers. */
+/** Code that reads untrusted bytes. */
 export interface Target {
   readonly name: string
-  /** Sound inputs to begin with. */
+  /** Valid inputs to begin with. */
   readonly seeds: () => Uint8Array[] | Promise<Uint8Array[]>
-  /** Throws, or rejects, only if the program has a fault. */
+  /** Throws or rejects only if the program has a fault. */
   readonly run: (input: Uint8Array) => void | Promise<void>
 }
 
-/** Runs code that may refuse its input by errors of these classes, and by no others. */
+/** Runs code that may refuse its input with errors of these classes only. */
 export function mayRefuse(
   refusals: readonly (new (...args: never[]) => Error)[],
   work: () => void,

@@ -1,4 +1,4 @@
-/** A thread that explores one target until it is told to end; the parent watches it. */
+/** A thread that explores one target until it is told to end, watched by its parent. */
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { parentPort, workerData } from 'node:worker_threads'
@@ -13,7 +13,7 @@ export interface WorkerData {
   readonly branches: number
   readonly dictionary: readonly Uint8Array[]
   readonly corpus: readonly Uint8Array[]
-  /** The number of runs, the length of the input that runs, and the input. */
+  /** The number of runs, the length of the current input, and the input. */
   readonly shared: SharedArrayBuffer
 }
 
@@ -31,7 +31,7 @@ export interface WorkerState {
 export const sharedHeaderBytes = 8
 const reportEveryMs = 5000
 
-// A thread takes no flags of V8, and a garbage collection must come before memory is measured.
+// Threads cannot have V8 flags of their own, and memory is measured after a garbage collection.
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as () => void
 

@@ -1,10 +1,10 @@
-/** Servers with one fault each, made by falsifying the traffic of a right one. */
+/** Servers with one fault each, made by changing the traffic of a correct server. */
 import type { Opname } from '../wire/opcodes.ts'
 
 export interface Fault {
-  /** A reply and its error; `ordinal` is its xid, so that every play meets the fault alike. */
+  /** A reply and its error; `ordinal` is its xid, so that every play meets the same fault. */
   reply?(op: Opname | undefined, frame: Buffer, err: number, ordinal: number): Buffer
-  /** A notification becomes these; `ordinal` counts them on the connection. */
+  /** Replaces a notification; `ordinal` counts them on the connection. */
   event?(frame: Buffer, ordinal: number): Buffer[]
   /** Notifications with this ordinal come after the next reply. */
   delays?(ordinal: number): boolean
@@ -99,7 +99,7 @@ export const faults: Readonly<Record<string, Fault>> = {
   multiError: {
     reply(op, frame) {
       const hasTwo = op === 'multi' && frame.length > 45 && frame.readInt32BE(headerBytes) === -1
-      // The error of the second part: each takes a header of 9 bytes and an int.
+      // The error of the second part: each part has a header of 9 bytes and an int.
       const isNotTried = hasTwo && frame.readInt32BE(38) === -2
       return isNotTried ? withInt(frame, 38, 0) : frame
     },

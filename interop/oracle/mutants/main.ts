@@ -1,5 +1,5 @@
 /**
- * Is the oracle itself sound? Apache behind an honest proxy must agree with Apache, and each
+ * Tests the oracle itself: Apache behind a transparent proxy must agree with Apache, and each
  * server with one fault must be caught within a bounded number of programs.
  *
  *     tsx --conditions=@zabra/source interop/oracle/mutants/main.ts [NAME ...]
@@ -38,7 +38,7 @@ async function main(wanted: readonly string[]): Promise<number> {
   return failed > 0 ? 1 : 0
 }
 
-/** How the first program that fails says so. */
+/** The first program that fails, and its description. */
 async function firstDivergence(
   command: ServerCommand,
   name: string,

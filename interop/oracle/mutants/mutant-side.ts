@@ -6,7 +6,7 @@ import { opname, type Opname } from '../wire/opcodes.ts'
 import { frame as framed } from '../wire/raw-writer.ts'
 import type { Fault } from './faults.ts'
 
-/** A side behind a proxy that puts one fault into what passes. */
+/** A side behind a proxy that injects one fault into the traffic. */
 export class MutantSide implements Side {
   readonly name: string
   readonly canRestart = true
@@ -137,7 +137,7 @@ class Traffic {
   }
 }
 
-/** Cuts a stream into frames of their own memory; after a length that makes no sense all is junk. */
+/** Cuts a stream into copied frames; after an impossible length the rest is passed on as it is. */
 class Frames {
   #pending: Buffer = Buffer.alloc(0)
   #broken = false

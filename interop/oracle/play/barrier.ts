@@ -10,9 +10,9 @@ import { listOf, type StepResult } from './transcript.ts'
 const firstBarrierXid = 0x70000000
 
 /**
- * Takes everything that each open connection has been sent by now: the answer to a ping comes
- * after it. An ensemble's members apply a change each in their own time, so there all are asked
- * until they have seen what one has. (A sync would not do: its reply may carry an older zxid.)
+ * Waits for everything that each open connection has been sent by now: the reply to a ping comes
+ * after it. The members of an ensemble apply a change at different times, so there all are asked
+ * until they have seen what one has. (A sync would not do: its reply may have an older zxid.)
  */
 export async function barrier(stage: Stage, result: StepResult): Promise<void> {
   const { settleMs, barrier: kind } = stage.options
@@ -50,7 +50,7 @@ async function ask(
     connection.send(xid === xids.ping ? pingFrame : question(xid))
     const outcome = await connection.until(() => connection.frames.some(isMine))
     if (outcome === 'timeout') {
-      // A connection that is stuck is given up.
+      // Gives up a connection that does not answer.
       listOf(result, index).push({ barrier: 'no answer' })
       connection.drop()
     }
@@ -65,7 +65,7 @@ async function ask(
 function takeAll(stage: Stage, result: StepResult, index: number, slot: Slot, xid: number): void {
   const received = listOf(result, index)
   for (const frame of slot.connection?.take() ?? []) {
-    // Of an ensemble's answers only the zxid counts, and that one is seen by decoding it.
+    // In an ensemble only the zxid of these replies matters, and decoding records it.
     const isBarrier = xid !== xids.ping && (xidOf(frame) ?? 0) >= firstBarrierXid
     if (isBarrier && 'bytes' in frame) decodeReply(frame.bytes, 'exists', stage.masks)
     else received.push(tell(stage, frame, 'ping'))

@@ -1,9 +1,9 @@
 import { connect, type Socket } from 'node:net'
 
-/** A frame without its length; or, where the length makes no sense, the first bytes as hex. */
+/** A frame without its length; or, after an impossible length, the first bytes as hex. */
 export type Frame = { readonly bytes: Buffer } | { readonly bad: string }
 
-/** A reply that takes longer counts as none. */
+/** A reply that takes longer counts as missing. */
 export const patienceMs = 8000
 
 const frameBytesMax = 64 << 20
@@ -13,14 +13,14 @@ export interface Address {
   readonly port: number
 }
 
-/** A connection that keeps the frames it receives until they are taken. */
+/** A connection that stores received frames until they are taken. */
 export class Connection {
   readonly #socket: Socket
   #frames: Frame[] = []
   #pending: Buffer = Buffer.alloc(0)
   #wakeUps: (() => void)[] = []
   #closed = false
-  /** Whether the connection was made. */
+  /** Whether the connection was established. */
   readonly ready: Promise<boolean>
 
   constructor({ host, port }: Address) {
@@ -63,13 +63,13 @@ export class Connection {
     if (!this.#closed) this.#socket.write(bytes)
   }
 
-  /** Breaks the connection without a word. */
+  /** Drops the connection without closing the session. */
   drop(): void {
     this.#socket.destroy()
     this.#close()
   }
 
-  /** Waits until the condition holds, the connection closes or the time is up; says which. */
+  /** Waits until the condition holds, the connection closes or the time is up; returns which. */
   async until(holds: () => boolean, timeoutMs = patienceMs): Promise<'ok' | 'closed' | 'timeout'> {
     const deadline = Date.now() + timeoutMs
     for (;;) {

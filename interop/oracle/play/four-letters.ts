@@ -5,7 +5,7 @@ import type { Told } from './transcript.ts'
 const exactLines = /^(Mode|Node count|Outstanding|Watch|Connections)/
 const connectionLine = /^ ?\//
 
-/** The metrics that Apache always reports, whatever its build. */
+/** The metrics that every build of Apache reports. */
 const metrics = new Set(
   `version server_state ephemerals_count avg_latency num_alive_connections approximate_data_size
    open_file_descriptor_count outstanding_requests max_latency watch_count min_latency packets_sent
@@ -14,7 +14,7 @@ const metrics = new Set(
     .map((name) => `zk_${name}`),
 )
 
-/** A four-letter word's answer, without what depends on time or on the process. */
+/** The answer to a four-letter word, without the parts that depend on time or on the process. */
 export async function tellFourLetters(stage: Stage, word: string): Promise<Told> {
   const { host, port } = stage.addressOf(0)
   const lines = (await askFourLetters(host, port, word)).split('\n')
@@ -57,8 +57,8 @@ function maskStatusLine(line: string): string {
 }
 
 /**
- * A dump without what depends on the moment: Apache lists expiry times at which nothing expires,
- * and sessions whose ephemerals are all gone, until it gets round to dropping them.
+ * A dump without parts that depend on timing: Apache lists expiry times without sessions, and
+ * sessions without ephemerals, until it removes them.
  */
 function withoutEmptySets(lines: readonly string[]): string[] {
   return lines.filter((line, i) => {

@@ -15,12 +15,15 @@ export interface Opening {
 
 export const plainOpening: Opening = { how: 'new', timeout: 20000, ro: 0 }
 
-/** These present the slot's own session again. */
+/** Handshakes that present the slot's own session. */
 const resuming = new Set<Handshake>(['same', 'badpw', 'future'])
-/** These may make the server close the session's older connection. */
+/** Handshakes that may make the server close the session's older connection. */
 const stealing = new Set<Handshake>(['same', 'badpw'])
 
-/** Opens a connection for a slot and shakes hands; tells the outcome, and the old connection's end. */
+/**
+ * Opens a connection for a slot and sends the handshake; records the result, and the end of the old
+ * connection.
+ */
 export async function openSession(
   stage: Stage,
   index: number,
@@ -28,7 +31,7 @@ export async function openSession(
   result: StepResult,
 ): Promise<void> {
   if (stage.liveConnection(index) !== undefined && !resuming.has(opening.how)) {
-    // Leave no session behind.
+    // Handshakes that must not leave a session.
     await send(stage, index, [{ op: 'closeSession' }], newResult())
   }
   const old = stage.slots[index]
@@ -55,7 +58,7 @@ export async function openSession(
   await readAnswer(stage, slot, answer, resumes(old, opening.how), received)
 }
 
-/** Whether the slot has a session that the handshake can present. */
+/** Whether the slot has a session for the handshake. */
 function resumes(old: Slot | undefined, how: Handshake): boolean {
   if (old?.sessionId === undefined) return false
   return resuming.has(how) && (!old.ended || how === 'same')
@@ -88,7 +91,9 @@ function fieldsOf(stage: Stage, old: Slot | undefined, { how, timeout, ro, proto
   return fields
 }
 
-/** What came on the connection that a new one replaces, and whether the server closed it. */
+/**
+ * Records what arrived on the connection that a new one replaces, and whether the server closed it.
+ */
 async function leaveOldConnection(
   stage: Stage,
   old: Slot | undefined,

@@ -6,7 +6,7 @@ import { newResult, type Received, type StepResult, type Told } from './transcri
 
 const nodesMax = 3000
 
-/** What is left in the tree, seen by the super user: data, ACLs and stats of every node. */
+/** The remaining tree as the super user sees it: data, ACLs and stats of every node. */
 export interface Harvest {
   readonly result: StepResult
   /** Every path, parents before their children. */
@@ -47,8 +47,8 @@ export async function harvest(stage: Stage): Promise<Harvest> {
 }
 
 /**
- * Closes every session of the play and removes its nodes, so that the next play finds none. Tells
- * the last reply, whose zxid says what all of it has cost.
+ * Closes every session of the play and deletes its nodes, so that the next play finds none. Records
+ * the last reply, whose zxid shows how many transactions this took.
  */
 export async function cleanUp(stage: Stage, { paths, index }: Harvest): Promise<Told> {
   const close = async (slot: number) => {

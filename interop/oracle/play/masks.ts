@@ -4,9 +4,9 @@ import { SeenZxid, type Told, type ZxidMode } from './transcript.ts'
 
 export interface MaskOptions {
   readonly zxid: ZxidMode
-  /** Compare the order of children too. */
+  /** Whether to compare the order of children too. */
   readonly exactOrder: boolean
-  /** Some connection has several identities, and their order is a hash table's. */
+  /** Some connection has several identities, whose order is that of a hash table. */
   readonly manyIdentities: boolean
 }
 
@@ -17,8 +17,7 @@ const clockSlackMs = 3000n
 
 /**
  * Hides what two correct servers may do differently, and nothing else: session ids become numbers
- * in order of first sight, times become `T` if they are possible, the play's root becomes the
- * program's.
+ * in order of appearance, plausible times become `T`, and the play's root becomes the program's.
  */
 export class Masks {
   readonly #options: MaskOptions
@@ -28,7 +27,7 @@ export class Masks {
   readonly #timeOfZxid = new Map<bigint, bigint>()
   #start = 0n
   #mid = 0n
-  /** The highest zxid that this play has shown. */
+  /** The highest zxid seen in this play. */
   highest = 0n
 
   constructor(root: string, options: MaskOptions) {
@@ -37,7 +36,7 @@ export class Masks {
     this.#options = options
   }
 
-  /** Remembers the highest zxid as that of this moment. */
+  /** Records the highest zxid at this moment. */
   mark(moment: 'start' | 'mid'): void {
     if (moment === 'start') this.#start = this.highest
     else this.#mid = this.highest
@@ -76,13 +75,13 @@ export class Masks {
     return known
   }
 
-  /** A session as the owner of a node; containers and TTL nodes have other numbers there. */
+  /** The session that owns a node; containers and TTL nodes have other numbers there. */
   owner(id: bigint): string | 0 {
     if (id === 0n) return 0
     return this.#sessions.get(id) ?? `0x${BigInt.asUintN(64, id).toString(16)}`
   }
 
-  /** A time must fit the clock, and be the same wherever the same zxid is told. */
+  /** A time must be plausible, and the same wherever the same zxid appears. */
   time(zxid: bigint, time: bigint): Told {
     if (time === 0n) return 0
     if (time > BigInt(Date.now()) + clockSlackMs || time < earliestTime) return `T! ${time}`
@@ -98,7 +97,7 @@ export class Masks {
     return path.replaceAll(this.#root, programRoot).replaceAll(this.#rootHex, rootHex)
   }
 
-  /** Long data is told by its length, its first bytes and a sum over all. */
+  /** Long data is represented by its length, its first bytes and a checksum. */
   data(bytes: Buffer | null): Told {
     if (bytes === null) return null
     if (bytes.length <= 200) return textOf(bytes).replaceAll(this.#root, programRoot)

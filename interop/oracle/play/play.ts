@@ -1,6 +1,6 @@
 /**
- * Plays one program on one server (or ensemble), a step at a time. After each step a barrier
- * collects what every connection was sent, so the transcript does not depend on timing.
+ * Plays one program on one server (or ensemble), step by step. After each step a barrier collects
+ * what every connection was sent, so the transcript does not depend on timing.
  */
 import { openAcl, type Program, type Step } from '../program/program.ts'
 import { barrier } from './barrier.ts'
@@ -14,14 +14,14 @@ import { Stage, type PlayOptions, type Target } from './stage.ts'
 import { isNotification, listOf, newResult } from './transcript.ts'
 import type { StepResult, Transcript } from './transcript.ts'
 
-/** When sessions with the shortest time-out have expired, with a tick of 1000 ms. */
+/** When sessions with the shortest timeout have expired, with a tick of 1000 ms. */
 const expiryMs = 4300
 const rawReplyMs = 400
-/** The steps that open the sessions and create the first nodes come before this one. */
+/** The steps before this one open the sessions and create the first nodes. */
 const firstRandomStep = 6
 
 /**
- * One result a step, and a last one that holds the tree that is left; zxids are not ranked yet.
+ * Returns one result per step, and a last one with the remaining tree; zxids are not ranked yet.
  * Never throws.
  */
 export async function play(
@@ -103,7 +103,7 @@ async function sendRaw(
   const received = listOf(result, index)
   for (const frame of connection.take()) received.push(tell(stage, frame, undefined))
   if (outcome === 'timeout') received.push({ raw: 'open' })
-  // Its framing is lost.
+  // The framing of the connection is lost.
   stage.drop(index)
 }
 
@@ -120,7 +120,7 @@ async function expire(stage: Stage, index: number, result: StepResult): Promise<
     ],
     result,
   )
-  // The one that watches may have watches already; what they tell must not race with its requests.
+  // The watching session may have other watches; their events must not race with its requests.
   await barrier(stage, result)
   await send(
     stage,
@@ -151,8 +151,8 @@ async function restart(stage: Stage, hard: boolean, result: StepResult): Promise
 }
 
 /**
- * Makes a transaction, for all members to be at the same zxid. The leader tells its clients that
- * of the new epoch at once; Apache's followers are behind until something is written.
+ * Makes a transaction, so that all members have the same zxid. A leader reports the zxid of the new
+ * epoch at once; Apache's followers report the old one until something is written.
  */
 async function beginEpoch(stage: Stage): Promise<void> {
   const index = stage.slots.length
@@ -161,7 +161,7 @@ async function beginEpoch(stage: Stage): Promise<void> {
   stage.slots.length = index
 }
 
-/** A session that ends deletes its ephemerals in no set order. */
+/** The end of a session deletes its ephemerals in no defined order. */
 function deletesInNoOrder(step: Step): boolean {
   if (step.do === 'op') return step.request.op === 'closeSession'
   return ['connect', 'expire', 'restart', 'wait'].includes(step.do)

@@ -7,10 +7,13 @@ import { xidOf, type Frame } from './connection.ts'
 import type { Stage } from './stage.ts'
 import { listOf, type Received, type StepResult } from './transcript.ts'
 
-/** How long a server may take to close a connection after it has said why. */
+/** How long a server may take to close a connection after announcing it. */
 export const closingMs = 1500
 
-/** Sends requests all at once and takes their replies, and whatever else arrives before the last. */
+/**
+ * Sends requests all at once and records their replies, and everything that arrives before the last
+ * one.
+ */
 export async function send(
   stage: Stage,
   index: number,
@@ -62,7 +65,7 @@ export function tell(stage: Stage, frame: Frame, op: string | undefined): Receiv
   return 'bad' in frame ? { badFrame: frame.bad } : decodeReply(frame.bytes, op, stage.masks)
 }
 
-/** Waits while every session stays alive. */
+/** Waits and keeps every session alive. */
 export async function keepAlive(stage: Stage, ms: number): Promise<void> {
   const deadline = Date.now() + ms
   while (Date.now() < deadline) {
@@ -78,7 +81,7 @@ function fixedXid(request: Request): number | undefined {
   return undefined
 }
 
-/** Unknown operations and failed authentication are answered, and the connection is closed. */
+/** Unknown operations and failed authentication get a reply, and then the connection is closed. */
 function announcesClosing({ xid, zxid, err }: Received): boolean {
   return (err === -6 && zxid === -1) || (xid === xids.auth && err !== 0)
 }

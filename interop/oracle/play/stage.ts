@@ -7,15 +7,15 @@ export interface PlayOptions {
   readonly zxid: ZxidMode
   readonly exactOrder: boolean
   /**
-   * What tells that everything due has arrived: a ping's answer or, with several servers, that
-   * all of them have seen the highest zxid.
+   * How to find out that everything due has arrived: the reply to a ping or, with several servers,
+   * that all of them have seen the highest zxid.
    */
   readonly barrier: 'ping' | 'catchup'
-  /** Where this play's nodes are; no other play on the same server uses it. */
+  /** The path of this play's nodes, which no other play on the same server uses. */
   readonly root: string
-  /** Time given to notifications after each step. */
+  /** How long to wait for notifications after each step. */
   readonly settleMs: number
-  /** When to give the program up. */
+  /** When to give up the program. */
   readonly deadline: number
 }
 
@@ -26,18 +26,18 @@ export interface Target {
   restart(hard: boolean): Promise<void>
 }
 
-/** One of a program's sessions, with the connection it has at the moment. */
+/** One of a program's sessions, with its current connection. */
 export interface Slot {
   connection: Connection | undefined
-  /** The handshake succeeded and nobody has closed the connection since. */
+  /** The handshake succeeded and the connection has not been closed. */
   up: boolean
-  /** The end of the connection has been told. */
+  /** The end of the connection has been recorded. */
   gone: boolean
   xid: number
   sessionId?: bigint | undefined
   /** As hex. */
   password?: string | undefined
-  /** The session has ended, or never was: it is not resumed. */
+  /** The session has ended or was never created: it is not resumed. */
   ended: boolean
   /** The zxid that this session's server has reached. */
   reached: bigint
@@ -47,13 +47,13 @@ export function emptySlot(connection?: Connection): Slot {
   return { connection, up: false, gone: true, xid: 0, ended: false, reached: 0n }
 }
 
-/** Where a program is played: its sessions, what has been seen, and the servers. */
+/** The state of a play: its sessions, what was seen, and the servers. */
 export class Stage {
   readonly options: PlayOptions
   readonly target: Target
   readonly masks: Masks
   readonly slots: (Slot | undefined)[] = []
-  /** Passwords of the sessions that were made and not closed. */
+  /** Passwords of the sessions that were created and not closed. */
   readonly openSessions = new Map<bigint, string>()
 
   constructor(program: Program, target: Target, options: PlayOptions) {
@@ -75,7 +75,7 @@ export class Stage {
     return slot?.up === true && slot.connection?.closed === false ? slot.connection : undefined
   }
 
-  /** Breaks a slot's connection; the session lives on. */
+  /** Drops a slot's connection; the session continues. */
   drop(index: number): void {
     const slot = this.slots[index]
     if (slot === undefined) return
@@ -84,7 +84,7 @@ export class Stage {
     slot.gone = true
   }
 
-  /** The request with this play's root in place of the program's. */
+  /** The request with this play's root instead of the program's. */
   rebase(request: Request): Request {
     return rebase(request, this.options.root) as Request
   }
@@ -101,7 +101,7 @@ function rebase(value: unknown, root: string): unknown {
   if (typeof value !== 'object' || value === null) return value
   const entries = Object.entries(value).map(([key, inner]) => {
     if (key === 'hex') return [key, rebaseHex(String(inner), root)]
-    // A node's data is nobody's path.
+    // The data of a node is not a path.
     return [key, key === 'data' && typeof inner === 'string' ? inner : rebase(inner, root)]
   })
   return Object.fromEntries(entries) as unknown
@@ -111,7 +111,7 @@ function rebaseHex(hex: string, root: string): string {
   return hex.replace(startsAtRootHex, Buffer.from(root).toString('hex'))
 }
 
-/** Where the quota of a program's root is kept. */
+/** The path of the quotas for a program's root. */
 export function quotaRoot(root: string): string {
   return `/zookeeper/quota${root}`
 }

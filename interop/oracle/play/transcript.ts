@@ -1,6 +1,6 @@
-/** What a play has shown: plain data that can be compared, but for zxids not yet ranked. */
+/** What a play has recorded: plain, comparable data, except for zxids that are not ranked yet. */
 
-/** A zxid as the server gave it; it becomes a rank when the play is over. */
+/** A zxid as received; it becomes a rank when the play is over. */
 export class SeenZxid {
   readonly value: bigint
 
@@ -30,9 +30,9 @@ export interface StepResult {
   /** A member of the ensemble has not caught up. */
   behind?: boolean
   fourLetters?: Told
-  /** The last step's: what is left in the tree. */
+  /** In the last step: the remaining tree. */
   tree?: Told[]
-  /** The last step's: the reply to the last request of all. */
+  /** In the last step: the last reply. */
   end?: Told
   /** The program could not be played to its end. */
   playerError?: string
@@ -44,7 +44,7 @@ export function newResult(): StepResult {
   return { received: {} }
 }
 
-/** The list of a connection, made when it is first needed. */
+/** The list of a connection, created on first use. */
 export function listOf(result: StepResult, index: number): Received[] {
   return (result.received[index] ??= [])
 }
@@ -56,9 +56,9 @@ export function isNotification(received: Received): boolean {
 export type ZxidMode = 'rank' | 'exact' | 'loose'
 
 /**
- * Replaces every zxid by its place in the order of all that this play has shown or, when exact,
- * by its distance from the first reply's. What is older belongs to earlier plays, which may have
- * cost the two sides differently (one side's tree needed more deleting), so it has a rank only.
+ * Replaces every zxid by its rank among all zxids of this play or, if exact, by its distance from
+ * the first reply's. Older zxids belong to earlier plays, which may have taken different numbers of
+ * transactions on the two sides (one tree needed more deletions), so they only have a rank.
  */
 export function rankZxids(transcript: Transcript, mode: ZxidMode): Transcript {
   const seen = new Set<bigint>()

@@ -1,4 +1,4 @@
-/** Programs written by hand: what would end Apache, and so has no place in random ones. */
+/** Hand-written programs: requests that would end Apache, and so cannot be in random programs. */
 import { openAcl, programRoot, type Program, type Request, type Step } from './program.ts'
 
 const opening: Step[] = [0, 1].map((session) => {

@@ -7,20 +7,22 @@ import { RequestMaker } from './request-maker.ts'
 export interface GenerateOptions {
   readonly profile?: Profile | undefined
   readonly steps?: number | undefined
-  /** Programs for an ensemble leave out what Apache's followers never answer. */
+  /** Programs for an ensemble leave out requests that Apache's followers never answer. */
   readonly ensemble: boolean
   readonly restart: boolean
   readonly fourLetterWords: boolean
   readonly quota: boolean
-  /** Apache 3.8.0 cannot start again after a stand-alone `check` that succeeded. */
+  /** Apache 3.8.0 cannot restart after a stand-alone `check` that succeeded. */
   readonly check: boolean
 }
 
 const sessionCount = 4
-/** Their reply ends the connection, or what follows depends on timing; no burst holds them. */
+/**
+ * Their reply ends the connection, or what follows depends on timing; bursts do not contain them.
+ */
 const notInBursts = new Set<RequestName>(['auth', 'sasl', 'rawOp', 'ping', 'setACL', 'check'])
 
-/** The program of a seed: always the same one for the same options. */
+/** The program of a seed, always the same for the same options. */
 export function generate(seed: number, options: GenerateOptions): Program {
   const random = new Random(seed)
   const profile = options.profile ?? random.weighted(profileWeights(options))
@@ -72,7 +74,7 @@ class Generator {
     this.#begin()
     while (this.#steps.length < length) {
       this.#addStep(this.#random.int(sessionCount))
-      // A dead session comes back soon enough.
+      // A dead session is opened again soon.
       if (this.#random.chance(0.12)) {
         this.#steps.push({ do: 'revive', session: this.#random.int(sessionCount) })
       }
@@ -119,7 +121,7 @@ class Generator {
       case 'raw':
         this.#steps.push({ do: 'raw', session, hex: random.pick(oddFrames) })
         break
-      // These two take seconds: one of each is enough.
+      // These two take seconds, so one of each is enough.
       case 'expire':
         this.#stepWeights.expire = 0
         this.#steps.push({ do: 'expire', session })
@@ -155,7 +157,7 @@ class Generator {
         this.#steps.push(drop)
         break
       case 'odd':
-        // Closed at once, since its time-out may be short.
+        // Closed at once, because its timeout may be short.
         this.#steps.push(this.#oddConnect(session), close, this.#connect(session, 'new'))
         break
       case 'again':
@@ -198,9 +200,8 @@ class Generator {
 }
 
 /**
- * A multi with a part that makes no sense. Apache fails it as a whole and forgets to take back
- * what the parts before had planned, so that a request right behind it finds their changes, or
- * does not, as timing has it.
+ * A multi with an invalid part. Apache fails it as a whole and does not undo what the earlier parts
+ * planned, so the next request may or may not find their changes.
  */
 function isTornMulti(request: Request): boolean {
   if (request.op !== 'multi') return false

@@ -1,19 +1,21 @@
-/** What random requests are made of. The lists' order and length are part of what a seed means. */
+/**
+ * The parts of random requests. Changing the order or length of a list changes what a seed means.
+ */
 import { createHash } from 'node:crypto'
 import { openAcl, type AclEntry, type Profile, type RequestName, type Value } from './program.ts'
 
-/** The identity that the digest scheme makes of `user:password`. */
+/** The identity that the digest scheme derives from `user:password`. */
 export function digestOf(userAndPassword: string): string {
   const [user] = userAndPassword.split(':')
   return `${user}:${createHash('sha1').update(userAndPassword).digest('base64')}`
 }
 
-/** Who may do everything on every server that the oracle starts. */
+/** The super user of every server that the oracle starts. */
 export const superUser = 'super:test'
 
 export const names = ['a', 'b', 'c', 'x1', 'é', 'long-name-0123456789']
 
-/** Paths that are wrong, or right but reserved, below or beside the path given. */
+/** Paths that are invalid, or valid but reserved, below or beside the given path. */
 export function oddPaths(p: string): Value[] {
   const below = Buffer.from(`${p}/`, 'utf8').toString('hex')
   const badForm = [
@@ -53,7 +55,7 @@ const one = (perms: number, scheme: string | null, id: string | null): AclEntry[
   { perms, scheme, id },
 ]
 
-/** Mostly open, so that a node can still be used after its ACL was changed. */
+/** Mostly open, so that a node stays usable after its ACL was changed. */
 export const acls: (readonly AclEntry[] | null)[] = [
   ...Array.from({ length: 14 }, () => openAcl),
   ...[1, 30, 15, 27].map((perms) => one(perms, 'world', 'anyone')),
@@ -111,7 +113,7 @@ export const versionChoices = [-1, -1, -1, -1, -1, -1, 0, 0, 0, 1, 1, 2, 3, -2, 
 export const ttlChoices = [100000, 100000, 5000000, 3600000, 0, -1, 1099511627775, 1099511627776]
 export const unknownOpcodes = [10, 23, 50, 99, 108, 500, -1, -2, -100, 2147483647, 0]
 export const oddTimeouts = [0, -1, 1, 999, 1001, 1999, 2001, 20001, 2147483647, -2147483648]
-/** Lengths that are negative, too large or too small, and frames with too little in them. */
+/** Lengths that are negative, too large or too small, and frames with too few bytes. */
 export const oddFrames = words(`
   ffffffff 7fffffff 00100000 00000000 00000004 80000000
   0000000400000001 0000000800000001 00000005ffffffff0b

@@ -1,6 +1,6 @@
 /**
- * A program is plain data: everything in it is decided before it is played, so that it plays the
- * same on any server and can be saved, shrunk and played again.
+ * A program is plain data: everything in it is decided before it is played, so it plays the same on
+ * any server, and can be saved, shrunk and played again.
  */
 
 /** Bytes in a program: text, null, bytes as hex, or `n` times the byte `fill`. */
@@ -16,15 +16,15 @@ export interface AclEntry {
   readonly id: string | null
 }
 
-/** A moment of the play, for the zxid that a setWatches names. */
+/** A moment of the play, for the zxid in a setWatches. */
 export type Moment = 'now' | 'start' | 'mid' | 'zero' | 'future'
 
 interface Spoiling {
-  /** Another operation number than that of `op`. */
+  /** Replaces the operation number of `op`. */
   opcode?: number
-  /** How many bytes are missing at the end of the body. */
+  /** The number of bytes cut off at the end of the body. */
   cut?: number
-  /** Bytes too many at the end of the body, as hex. */
+  /** Extra bytes at the end of the body, as hex. */
   extra?: string
 }
 
@@ -50,7 +50,7 @@ interface Parts {
   noEnd?: boolean
 }
 
-/** What each operation carries. */
+/** The body of each operation. */
 export interface Bodies {
   create: Creation
   create2: Creation
@@ -92,7 +92,7 @@ export type Request = {
   [Name in RequestName]: { op: Name } & Bodies[Name] & Spoiling
 }[RequestName]
 
-/** How a session is opened; all but `new` present something old, wrong or odd. */
+/** How a session is opened; all but `new` present something old, wrong or unusual. */
 export type Handshake =
   | 'new'
   | 'same'
@@ -118,7 +118,7 @@ export type Step =
   | { readonly do: 'op'; readonly session: number; readonly request: Request }
   /** Several requests sent at once, before any of them is answered. */
   | { readonly do: 'burst'; readonly session: number; readonly requests: readonly Request[] }
-  /** The connection breaks; the session lives on. */
+  /** The connection is dropped; the session continues. */
   | { readonly do: 'drop'; readonly session: number }
   /** Opens the session again if its connection is gone. */
   | { readonly do: 'revive'; readonly session: number }
@@ -130,7 +130,7 @@ export type Step =
   | { readonly do: 'wait'; readonly ms: number }
   | { readonly do: 'flw'; readonly word: string }
 
-/** Which part of the protocol a program leans on. */
+/** The part of the protocol that a program uses most. */
 export const profiles = [
   'general',
   'watches',
@@ -148,12 +148,12 @@ export interface Program {
   readonly steps: readonly Step[]
 }
 
-/** Where a program's paths begin; the player puts a root of its own in this place. */
+/** The root of a program's paths; the player replaces it. */
 export const programRoot = '/P'
 
 export const openAcl: readonly AclEntry[] = [{ perms: 31, scheme: 'world', id: 'anyone' }]
 
-/** The number of requests a program makes. */
+/** The number of requests in a program. */
 export function requestCount(program: Program): number {
   return program.steps.reduce(
     (sum, step) => sum + (step.do === 'burst' ? step.requests.length : 1),

@@ -1,4 +1,4 @@
-/** Chance that a seed repeats exactly. */
+/** Random numbers that a seed reproduces. */
 export class Random {
   #state: number
 
@@ -20,7 +20,7 @@ export class Random {
     return list[this.int(list.length)] as T
   }
 
-  /** One of the names, each as often as its weight says. */
+  /** One of the names, with probabilities proportional to the weights. */
   weighted<Name extends string>(weights: Readonly<Record<Name, number>>): Name {
     const entries = Object.entries<number>(weights) as [Name, number][]
     const total = entries.reduce((sum, [, weight]) => sum + weight, 0)

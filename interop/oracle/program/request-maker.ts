@@ -18,13 +18,13 @@ const sequential = (flags: number) => flags === 2 || flags === 3 || flags === 6
 const ephemeral = (flags: number) => flags === 1 || flags === 3
 
 /**
- * Makes random requests. It remembers which nodes probably exist by now, so that most requests
- * find something to act on; it never knows, because a program is made before it is played.
+ * Makes random requests. It tracks which nodes probably exist, so that most requests find something
+ * to act on; it cannot know, because a program is made before it is played.
  */
 export class RequestMaker {
   readonly #random: Random
   readonly #profile: Profile
-  /** Path to the flags it was created with. */
+  /** Paths with the flags that the nodes were created with. */
   readonly #likely = new Map<string, number>([[programRoot, 0]])
 
   constructor(random: Random, profile: Profile) {
@@ -32,7 +32,7 @@ export class RequestMaker {
     this.#profile = profile
   }
 
-  /** Says that a node exists. */
+  /** Records that a node exists. */
   expectNode(path: string): void {
     this.#likely.set(path, 0)
   }
@@ -52,7 +52,7 @@ export class RequestMaker {
       case 'createTTL': {
         const flags = random.pick([5, 5, 6, 6, 0, 1, 4])
         const creation = this.#creation(flags)
-        // With other flags and a ttl out of range, Apache 3.8.0 ends itself.
+        // With other flags and a TTL out of range, Apache 3.8.0 ends.
         const ttl = flags === 5 || flags === 6 ? random.pick(ttlChoices) : 100000
         return { op, ...creation, ttl: String(ttl) }
       }
@@ -181,13 +181,13 @@ export class RequestMaker {
     return programRoot
   }
 
-  /** A name that a sequential create may have made. */
+  /** A name that a sequential create may have produced. */
   #sequenceName(): string {
     const prefix = this.#random.pick(['s', 's-', ''])
     return prefix + String(this.#random.int(4)).padStart(10, '0')
   }
 
-  /** Mostly the path of a node that exists. */
+  /** Mostly the path of an existing node. */
   #path(): Value {
     const random = this.#random
     if (random.chance(this.#oddRate)) return random.pick(oddPaths(programRoot))
@@ -195,7 +195,7 @@ export class RequestMaker {
     return random.chance(0.8) ? random.pick([...this.#likely.keys()]) : this.#goodPath()
   }
 
-  /** Mostly the path of a node that does not exist, below one that does. */
+  /** Mostly the path of a missing node below an existing one. */
   #newPath(flags: number): Value {
     const random = this.#random
     if (random.chance(this.#oddRate)) return random.pick(oddPaths(programRoot))

@@ -9,7 +9,7 @@ export const existsWithoutRead: ReleaseDifference = {
   why: 'Before, exists told the stat of a node to those who may not read it, and set their watch.',
   level(step, older, newer) {
     const pairs = answered(step, older, newer).filter(isRefusedSince)
-    // A watch is there in one of the two servers only.
+    // Only one of the two servers has the watch.
     if (pairs.some(setsWatch)) return 0
     for (const pair of pairs) forget(pair, this.name)
     return pairs.length

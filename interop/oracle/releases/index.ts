@@ -1,8 +1,8 @@
 /**
- * Where Apache 3.8.0 differs from 3.9, for a run with the older one as the reference. Each is
+ * The differences between Apache 3.8.0 and 3.9, for a run with the older one as reference. Each is
  * narrow: the reference does what 3.8.0 is known to do AND the candidate does what 3.9 does;
- * anything else still fails. With `--candidate apache-3.9` the same list must explain all that
- * Apache's own two releases do differently.
+ * anything else still fails. With `--candidate apache-3.9` the same list must explain all
+ * differences between Apache's own two releases.
  */
 import type { StepResult, Transcript } from '../play/transcript.ts'
 import type { Program } from '../program/program.ts'
@@ -17,7 +17,7 @@ import { persistentWatchTypes, watchModesCoexist } from './watch-modes.ts'
 
 export type { ReleaseDifference } from './release-difference.ts'
 
-/** What 3.9 and zabra do otherwise than 3.8.0. */
+/** What 3.9 and zabra do differently from 3.8.0. */
 export const since38: readonly ReleaseDifference[] = [
   notificationZxid,
   undecodableWrites,
@@ -32,7 +32,7 @@ export const since38: readonly ReleaseDifference[] = [
 
 const badArguments = -8
 
-/** What 3.9 does otherwise than 3.8.0, and zabra does not. */
+/** What 3.9 does differently from 3.8.0, and zabra does not. */
 export const since38InApache: readonly ReleaseDifference[] = [
   ...since38,
   {
@@ -59,11 +59,11 @@ export const since38InApache: readonly ReleaseDifference[] = [
 export interface Levelled {
   readonly older: Transcript
   readonly newer: Transcript
-  /** The names of the differences that were taken out, each as often as it was there. */
+  /** The names of the removed differences, each as often as it occurred. */
   readonly seen: readonly string[]
 }
 
-/** Takes out of two transcripts what differs between the releases and leaves no trace. */
+/** Removes from two transcripts the release differences that leave no trace. */
 export function level(
   differences: readonly ReleaseDifference[],
   program: Program,

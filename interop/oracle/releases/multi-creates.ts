@@ -8,7 +8,7 @@ const marshallingError = -5
 const lastMode = 6
 const ttlModes = new Set([5, 6])
 
-/** 3.8 looks at the flags alone and forgets which create it was. */
+/** 3.8 looks only at the flags, not at which create it was. */
 export const create2InMulti: ReleaseDifference = {
   name: 'create2 in a multi is answered with a stat',
   since: '3.7.2, 3.8.2, 3.9.0',
@@ -50,7 +50,9 @@ export const nullAclInMulti: ReleaseDifference = {
   },
 }
 
-/** Whether a multi fails in one part in the older release, and for its null ACL in the newer. */
+/**
+ * Whether a multi fails in one part in the older release, and because of its null ACL in the newer.
+ */
 export const hasNullAcl = failsAsWhole((part) => 'acl' in part && part.acl === null)
 
 function failsAsWhole(isCause: (part: Request) => boolean): (pair: Answered) => boolean {
@@ -82,7 +84,7 @@ export const nullPathInMulti: ReleaseDifference = {
   },
 }
 
-/** Whether both sides say that the request cannot be decoded. */
+/** Whether both sides report that the request cannot be decoded. */
 export function areUndecodable({ older, newer }: Answered): boolean {
   return older['err'] === marshallingError && newer['err'] === marshallingError
 }

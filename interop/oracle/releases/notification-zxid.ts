@@ -20,7 +20,7 @@ export const notificationZxid: ReleaseDifference = {
   },
 }
 
-/** A notification, also where it came late or on a connection that was replaced. */
+/** A notification, even if it came late or on a replaced connection. */
 function notificationIn(received: Received | undefined): Received | undefined {
   if (received === undefined) return undefined
   const inner = received['late'] ?? received['old'] ?? received

@@ -5,18 +5,18 @@ import { repliesIn, requestsOf, withoutRequests } from '../replies.ts'
 /** Something that Apache 3.8 does in one way, and Apache 3.9 and zabra in another. */
 export interface ReleaseDifference {
   readonly name: string
-  /** The first releases that do as 3.9 does. */
+  /** The first releases that behave like 3.9. */
   readonly since: string
   /** What 3.8 does, and what 3.9 does. */
   readonly why: string
   /**
-   * Takes the difference out of both results of a step, where the servers are in the same state
-   * afterwards; says how often it was there.
+   * Removes the difference from both results of a step, if the servers are in the same state
+   * afterwards; returns how often it occurred.
    */
   level?(step: Step, older: StepResult, newer: StepResult): number
   /**
-   * The program without what makes this difference, where it explains why the results of the
-   * step differ.
+   * The program without the cause of this difference, if the difference explains why the results of
+   * the step differ.
    */
   without?(program: Program, at: number, older: StepResult, newer: StepResult): Program | undefined
 }
@@ -38,7 +38,7 @@ export function answered(step: Step, older: StepResult, newer: StepResult): Answ
   })
 }
 
-/** Leaves of two replies to one request only the header's zxids, which are ranked later. */
+/** Leaves only the zxids of the headers, which are ranked later, of two replies to one request. */
 export function forget({ older, newer }: Answered, name: string): void {
   for (const reply of [older, newer]) {
     for (const field of Object.keys(reply)) {
@@ -58,7 +58,7 @@ export function withoutAnswered(program: Program, at: number, pairs: readonly An
   )
 }
 
-/** The program without one of its steps, or with another in its place. */
+/** The program without one of its steps, or with a replacement. */
 export function withStep(program: Program, at: number, step: Step | undefined): Program {
   const steps = program.steps.toSpliced(at, 1, ...(step === undefined ? [] : [step]))
   return { ...program, steps }

@@ -24,7 +24,7 @@ function event(zxid: bigint | -1, path: string): Received {
   return { xid: -1, zxid: told, err: 0, type: 3, state: 3, path }
 }
 
-/** The names of what was taken out, and whether nothing else differs. */
+/** The names of what was removed, and whether nothing else differs. */
 function judge(program: Program, older: StepResult[], newer: StepResult[]) {
   const levelled = level(since38, program, older, newer)
   const [a, b] = [levelled.older, levelled.newer].map((one) => rankZxids(one, 'exact'))

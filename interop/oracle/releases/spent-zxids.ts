@@ -10,7 +10,7 @@ export const undecodableWrites: ReleaseDifference = {
   why: '3.8 spends a zxid on it, and its reply carries that one; in 3.9 it carries the last.',
 }
 
-/** The zxids that the older release has spent on writes that the newer takes for no write. */
+/** The zxids that the older release used for writes that the newer does not count as writes. */
 export function spentZxids(program: Program, older: Transcript, newer: Transcript): bigint[] {
   const spent: bigint[] = []
   let [olderLast, newerLast] = [0n, 0n]
@@ -30,7 +30,7 @@ export function spentZxids(program: Program, older: Transcript, newer: Transcrip
   return spent
 }
 
-/** The transcript as if those zxids had never been: later ones move up. */
+/** The transcript as if those zxids did not exist: later ones move up. */
 export function withoutZxids(transcript: Transcript, spent: readonly bigint[]): Transcript {
   if (spent.length === 0) return transcript
   const moved = (zxid: bigint) => zxid - BigInt(spent.filter((one) => one <= zxid).length)

@@ -1,7 +1,6 @@
 /**
- * In 3.8 a connection has one kind of watch on a path at a time: a later one takes the place of
- * an earlier. Such a difference is hidden until something happens to the node, so its cause is
- * looked for in the steps before.
+ * In 3.8 a connection has one kind of watch per path: a later one replaces an earlier one. Such a
+ * difference is invisible until something happens to the node, so its cause is in an earlier step.
  */
 import { same } from '../difference.ts'
 import { isNotification, type StepResult } from '../play/transcript.ts'
@@ -60,7 +59,7 @@ function isAboutWatches({ request, older, newer }: Answered): boolean {
   return outcomes.has(older['err']) && outcomes.has(newer['err'])
 }
 
-/** Whether a watch is gone in one of the two servers now. */
+/** Whether a watch now exists in only one of the two servers. */
 function removedIn({ request, older, newer }: Answered): boolean {
   return request.op === 'removeWatches' && (older['err'] === 0 || newer['err'] === 0)
 }
@@ -87,8 +86,8 @@ function differingNotifications(
 }
 
 /**
- * The last persistent watch of that session on the path or above, if there is another kind of
- * watch in the same place; with the step as it is without it.
+ * The last persistent watch of that session on the path or above, if there is another kind of watch
+ * in the same place; with the step as it is without it.
  */
 function mixedWatch(
   program: Program,
@@ -130,7 +129,7 @@ function covers({ at, recursive }: Place, path: string): boolean {
   return at === path || (recursive && path.startsWith(at === '/' ? at : `${at}/`))
 }
 
-/** How many kinds of watch those requests set, or take away again, at a place. */
+/** How many kinds of watch those requests add or remove at a place. */
 function kindsAt(requests: readonly Request[], place: Value): number {
   const kinds = new Set<string>()
   const isIn = (list: readonly string[]) => list.some((path) => path === place)

@@ -6,11 +6,11 @@ import { StrictReader } from './strict-reader.ts'
 const connectResponseBytes = 37
 
 /**
- * A reply to `op` (undefined where none is expected), or a notification. What cannot be decoded,
- * and what follows the last field, is told as hex.
+ * Decodes a reply to `op` (undefined if none is expected), or a notification. Bytes that cannot be
+ * decoded, and bytes after the last field, are recorded as hex.
  */
 export function decodeReply(bytes: Buffer, op: string | undefined, masks: Masks): Received {
-  // Apache's answer to this internal operation is a ConnectResponse: all random but its length.
+  // Apache's answer to this internal operation is a ConnectResponse: random except for its length.
   if (op === 'createSession' && bytes.length === connectResponseBytes) {
     return { xid: 0, connectResponse: bytes.length }
   }
@@ -36,7 +36,7 @@ export function decodeReply(bytes: Buffer, op: string | undefined, masks: Masks)
     received['err'] = err
     try {
       if (err === 0) Object.assign(received, readBody(op, reader, masks))
-      // Apache sends the results so far of a multiRead that fails in the middle.
+      // Apache sends the results so far when a multiRead fails in the middle.
       else if (start.length > 0) received['body'] = readBody(op, reader, masks)
     } catch {
       decoded = false

@@ -2,7 +2,7 @@ import type { AclEntry, Moment, Request, Value } from '../program/program.ts'
 import { opcodes } from './opcodes.ts'
 import { frame, RawWriter } from './raw-writer.ts'
 
-/** Resolves what is only known while playing. */
+/** Resolves what is known only during the play. */
 export type ZxidAt = (moment: Moment) => bigint
 
 export function encodeRequest(xid: number, request: Request, zxidAt: ZxidAt): Buffer {
@@ -106,7 +106,7 @@ function writeFields(writer: RawWriter, request: Request, zxidAt: ZxidAt): void 
 }
 
 function rawBytes(value: NonNullable<Value>): Buffer {
-  // Without the length that stands before it.
+  // Without the length before it.
   return new RawWriter().value(value).done().subarray(4)
 }
 
@@ -121,7 +121,7 @@ export interface ConnectFields {
   readonly sessionId: bigint
   readonly password: Value
   readonly ro: number | undefined
-  /** How many bytes are missing at the end. */
+  /** The number of bytes missing at the end. */
   readonly cut: number
 }
 

@@ -1,8 +1,8 @@
 /**
- * The oracle spells the protocol out for itself instead of using @zabra/protocol: a mistake there
- * must show as a divergence, not cancel itself out. It also writes what no codec should (cut
- * bodies, null paths, invalid UTF-8), and reads so strictly that a decoded reply stands for
- * exactly one sequence of bytes.
+ * The oracle implements the protocol itself instead of using @zabra/protocol: a mistake there must
+ * show as a divergence, not cancel itself out. It also writes what no codec should (truncated
+ * bodies, null paths, invalid UTF-8), and reads so strictly that a decoded reply stands for exactly
+ * one sequence of bytes.
  */
 export const opcodes = {
   notification: 0,
@@ -49,5 +49,5 @@ export function opname(code: number): Opname | undefined {
   return namesByCode.get(code)
 }
 
-/** Request and reply ids with a meaning of their own. */
+/** Request and reply ids with a special meaning. */
 export const xids = { notification: -1, ping: -2, auth: -4, setWatches: -8 } as const

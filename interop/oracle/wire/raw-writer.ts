@@ -1,6 +1,6 @@
 import type { Value } from '../program/program.ts'
 
-/** Writes whatever it is told to, legal or not. */
+/** Writes anything, valid or not. */
 export class RawWriter {
   readonly #parts: Buffer[] = []
 
@@ -20,7 +20,7 @@ export class RawWriter {
     return this.raw(Buffer.from([Number(value) & 255]))
   }
 
-  /** A buffer or text: on the wire they look the same. */
+  /** A buffer or text, which look the same on the wire. */
   value(value: Value): this {
     if (value === null) return this.int(-1)
     const bytes = bytesOf(value)

@@ -1,4 +1,4 @@
-/** Reads replies; throws at the first byte that is not there. */
+/** Reads replies; throws if a byte is missing. */
 export class StrictReader {
   readonly #bytes: Buffer
   #position = 0
@@ -15,7 +15,7 @@ export class StrictReader {
     return this.#bytes.readBigInt64BE(this.#take(8))
   }
 
-  /** Booleans stay numbers, so that 1 and 2 are told apart. */
+  /** Booleans stay numbers, so that 1 and 2 differ. */
   byte(): number {
     return this.#bytes.readUInt8(this.#take(1))
   }
@@ -27,7 +27,7 @@ export class StrictReader {
     return this.#bytes.subarray(at, at + length)
   }
 
-  /** Text that is not valid UTF-8 is told as hex. */
+  /** Text that is not valid UTF-8 is returned as hex. */
   text(): string | null {
     const bytes = this.buffer()
     return bytes === null ? null : textOf(bytes)
@@ -40,7 +40,7 @@ export class StrictReader {
     return Array.from({ length: count }, read)
   }
 
-  /** What has not been read. */
+  /** The bytes that have not been read. */
   rest(): Buffer {
     return this.#bytes.subarray(this.#position)
   }

@@ -1,4 +1,4 @@
-// Plain JavaScript, for a Node that knows no `using` and strips no types.
+// Plain JavaScript for Node versions without `using` and without type stripping.
 import { connect, isRefusal } from '@zabra/client'
 import { Lock } from '@zabra/recipes'
 

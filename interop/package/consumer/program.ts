@@ -1,5 +1,5 @@
-// What a stranger might write. It is compiled in fresh projects, by several compilers, against the
-// packages as they would be published; and run.
+// A typical program of a user. It is compiled in fresh projects, by several compilers, against the
+// packages as they would be published, and run.
 import {
   connect,
   isRefusal,

@@ -12,7 +12,7 @@ import org.apache.zookeeper.ZooKeeper;
 import org.apache.zookeeper.data.ACL;
 import org.apache.zookeeper.data.Stat;
 
-/** Connects as its system properties say, and tells in lines who the server takes it for. */
+/** Connects as its system properties say, and prints the identities that the server gives it. */
 public class SecureClient {
     public static void main(String[] args) throws Exception {
         String path = args[1];

@@ -1,26 +1,9 @@
 /** The HTTP API of the server in use. */
+import type { Node } from './node.ts'
 import { noteZxid, server } from './servers.ts'
 import { credentials } from './state.ts'
 
-export interface Node {
-  readonly path: string
-  readonly name: string
-  readonly kind: 'persistent' | 'ephemeral' | 'container' | 'ttl'
-  readonly czxid: string
-  readonly mzxid: string
-  readonly pzxid: string
-  readonly ctime: string
-  readonly mtime: string
-  readonly version: number
-  readonly cversion: number
-  readonly aversion: number
-  readonly ephemeralOwner: string | null
-  readonly ttlMs: number | null
-  readonly dataLength: number
-  readonly numChildren: number
-  /** Only its name is known: the ACL does not let it be read. */
-  readonly isHidden?: true
-}
+export type { Node }
 export interface Children {
   readonly node: Node
   readonly total: number
@@ -162,12 +145,16 @@ function headersOf(more: Readonly<Record<string, string>> = {}): Record<string, 
 
 const offline = (): ApiError => new ApiError(0, 'offline', 'The server cannot be reached')
 
+/** A server that says so is away like one that does not answer: what was seen last stays. */
+const awayCodes = new Set(['notServing', 'connectionLoss', 'sessionExpired', 'sessionMoved'])
+
 async function refusalOf(response: Response): Promise<ApiError> {
   try {
     const { error } = (await response.json()) as {
       error: { code: string; message: string; node?: Node | null }
     }
-    return new ApiError(response.status, error.code, error.message, error.node)
+    const status = awayCodes.has(error.code) ? 0 : response.status
+    return new ApiError(status, error.code, error.message, error.node)
   } catch {
     return new ApiError(response.status, 'http', `The server answered ${response.status}`)
   }
@@ -225,7 +212,8 @@ export async function change<T>(
   try {
     return (await whole((await send(path, query, init, origin)).json())) as T
   } catch (error) {
-    if (!(error instanceof ApiError) || error.status !== 0) throw error
+    if (!(error instanceof ApiError) || error.status !== 0 || error.code === 'notServing')
+      throw error
     // It is not sent again: it may have been carried out.
     const message = 'The server went away before it answered: look whether the change was made'
     throw new ApiError(0, 'unanswered', message)

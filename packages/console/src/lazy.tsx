@@ -3,9 +3,11 @@ import type { ComponentType } from 'preact'
 import { useEffect } from 'preact/hooks'
 
 const starts = new Set<() => void>()
+let isEager = false
 
 /** Loads all parts while the server of the page is there: another member goes on without its files. */
 export function loadAll(): void {
+  isEager = true
   for (const start of starts) start()
 }
 
@@ -24,6 +26,7 @@ export function lazy<Props extends object>(
     )
   }
   starts.add(start)
+  if (isEager) start()
   return function Lazy(props: Props) {
     useEffect(() => {
       start()

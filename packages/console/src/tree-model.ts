@@ -3,33 +3,21 @@ import { computed, signal } from '@preact/signals'
 import { ApiError, get, type Children, type Node } from './api.ts'
 import { joinPath, nameOf, parentOf } from './paths.ts'
 import type { Change } from './state.ts'
+import { Branch, RowList } from './tree-list.ts'
 
 const pageSize = 500
 const litMs = 1600
 const refreshMs = 400
 
-export interface Branch {
-  readonly total: number
-  readonly children: readonly Node[]
-  /** Why the children are not shown. */
-  readonly problem?: string
-}
-
-export interface Row {
-  readonly path: string
-  readonly depth: number
-  readonly node: Node | undefined
-  /** What stands in place of children: that there are more, or why there are none. */
-  readonly note?: 'more' | 'problem'
-  readonly text?: string
-  readonly index: number
-  readonly siblings: number
-}
-
 /** Where a tree comes from. */
 export interface TreeSource {
   children(path: string, offset: number, limit: number): Promise<Children>
   node(path: string): Promise<Node>
+}
+
+interface Range {
+  readonly from: number
+  readonly to: number
 }
 
 export class TreeModel {
@@ -38,9 +26,13 @@ export class TreeModel {
   readonly root = signal<Node | undefined>(undefined)
   /** Paths that have just changed. */
   readonly lit = signal<ReadonlySet<string>>(new Set())
-  readonly rows = computed<readonly Row[]>(() => this.rowsNow())
+  readonly rows = computed(
+    () => new RowList(this.root.value, this.branches.value, this.expanded.value),
+  )
   private readonly source: TreeSource
-  private readonly loading = new Set<string>()
+  /** Which places among the children of a znode are in sight: only these are kept up to date. */
+  private inSight: ReadonlyMap<string, Range> = new Map()
+  private readonly loading = new Map<string, Promise<void>>()
   private readonly stale = new Set<string>()
   private timer: ReturnType<typeof setTimeout> | undefined
 
@@ -48,76 +40,63 @@ export class TreeModel {
     this.source = source
   }
 
-  private rowsNow(): readonly Row[] {
-    const made: Row[] = []
-    const add = (
-      path: string,
-      node: Node | undefined,
-      depth: number,
-      index: number,
-      siblings: number,
-    ): void => {
-      made.push({ path, depth, node, index, siblings })
-      const branch = this.branches.value.get(path)
-      if (!this.expanded.value.has(path) || branch === undefined) return
-      const { children, total, problem } = branch
-      for (const [at, child] of children.entries()) add(child.path, child, depth + 1, at + 1, total)
-      const last = { path, node: undefined, depth: depth + 1, index: total, siblings: total }
-      if (problem !== undefined) made.push({ ...last, note: 'problem', text: problem })
-      else if (children.length < total) {
-        const text = `${(total - children.length).toLocaleString('en-US')} more`
-        made.push({ ...last, note: 'more', text })
-      }
-    }
-    add('/', this.root.value, 0, 1, 1)
-    return made
-  }
-
   private put(path: string, branch: Branch): void {
     this.branches.value = new Map(this.branches.value).set(path, branch)
   }
 
-  /** Loads the children that were loaded before, or the first page. */
-  async load(path: string, count = pageSize): Promise<void> {
-    if (this.loading.has(path)) return
-    this.loading.add(path)
+  /** Loads the children that are in sight, or the first ones. */
+  load(path: string): Promise<void> {
+    const { from, to } = this.inSight.get(path) ?? { from: 0, to: 1 }
+    return this.loadPages(path, from, to, true)
+  }
+
+  /** Loads children that were not loaded. */
+  async loadAt(path: string, place: number): Promise<void> {
+    await this.loading.get(path)
+    await this.loadPages(path, place, place + 1, false)
+  }
+
+  /** One request for a page at a time: what is in sight then is asked for when it has come. */
+  private loadPages(path: string, from: number, to: number, isRefresh: boolean): Promise<void> {
+    const under = this.loading.get(path)
+    if (under !== undefined) return under
+    const work = this.fetchPages(path, from, to, isRefresh).finally(() => this.loading.delete(path))
+    this.loading.set(path, work)
+    return work
+  }
+
+  private async fetchPages(
+    path: string,
+    from: number,
+    to: number,
+    isRefresh: boolean,
+  ): Promise<void> {
+    const known = this.branches.value.get(path)
+    const branch = isRefresh || known === undefined ? new Branch() : known
     try {
-      const children: Node[] = []
-      let total = 0
+      let offset = Math.floor(from / pageSize) * pageSize
       do {
-        const page = await this.source.children(path, children.length, pageSize)
-        total = page.total
-        children.push(...childrenIn(path, page))
+        const page = await this.source.children(path, offset, pageSize)
+        // Places in a list of another length mean other children.
+        if (page.total !== branch.total) branch.clear(page.total)
+        branch.put(offset, childrenIn(path, page))
+        branch.problem = undefined
         if (path === '/') this.root.value = page.node
-        if (page.children.length + page.hidden.length === 0) break
-      } while (children.length < Math.min(count, total))
-      this.put(path, { total, children })
+        offset += pageSize
+      } while (offset < Math.min(to, branch.total))
+      this.put(path, branch)
     } catch (error) {
       if (!(error instanceof ApiError)) throw error
       if (error.status === 0) return
-      const known = this.branches.value.get(path)?.children ?? []
       const problem = error.code === 'noAuth' ? 'The ACL hides the children' : error.message
+      const failed = new Branch()
       // What is known of it by other ways stays.
-      const children = error.code === 'noNode' ? [] : known
-      this.put(path, { total: known.length, children, problem })
-    } finally {
-      this.loading.delete(path)
-    }
-  }
-
-  async loadMore(path: string): Promise<void> {
-    const branch = this.branches.value.get(path)
-    if (branch === undefined || this.loading.has(path)) return
-    this.loading.add(path)
-    try {
-      const page = await this.source.children(path, branch.children.length, pageSize)
-      const known = new Set(branch.children.map((child) => child.path))
-      const fresh = childrenIn(path, page).filter((child) => !known.has(child.path))
-      this.put(path, { total: page.total, children: [...branch.children, ...fresh] })
-    } catch (error) {
-      if (!(error instanceof ApiError)) throw error
-    } finally {
-      this.loading.delete(path)
+      if (known !== undefined && error.code !== 'noNode') {
+        const nodes = known.loaded.flatMap(([, place]) => known.at(place) ?? [])
+        failed.put(0, nodes)
+      }
+      failed.problem = problem
+      this.put(path, failed)
     }
   }
 
@@ -140,17 +119,61 @@ export class TreeModel {
       if (!expanded.value.has(parent)) expanded.value = new Set(expanded.value).add(parent)
       if (!branches.value.has(parent)) await this.load(parent)
       const branch = branches.value.get(parent)
-      if (branch !== undefined && !branch.children.some((each) => each.path === child)) {
-        const node = await this.source
-          .node(child)
-          .catch((fault: unknown) =>
-            fault instanceof ApiError && fault.code === 'noAuth' ? hiddenNode(child) : undefined,
-          )
-        if (node === undefined) return
-        const children = [...branch.children, node]
-        this.put(parent, { ...branch, children, total: Math.max(branch.total, children.length) })
+      if (branch === undefined) return
+      if (branch.placeOf(child) === undefined) {
+        if (branch.problem === undefined) {
+          const place = await this.find(parent, part, branch.total)
+          if (place !== undefined) await this.loadAt(parent, place)
+        } else await this.addHidden(parent, child, branch)
       }
+      if (branches.value.get(parent)?.placeOf(child) === undefined) return
       parent = child
+    }
+  }
+
+  /** The place of a name among many, by halves: names come in order. */
+  private async find(parent: string, name: string, total: number): Promise<number | undefined> {
+    let [low, high] = [0, total]
+    try {
+      while (low < high) {
+        const middle = (low + high) >> 1
+        const { children, hidden } = await this.source.children(parent, middle, 1)
+        const found = children[0]?.name ?? hidden[0]
+        // It is gone, or the list has become shorter.
+        if (found === undefined) return undefined
+        if (found === name) return middle
+        if (found < name) low = middle + 1
+        else high = middle
+      }
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error
+    }
+    return undefined
+  }
+
+  /** A child of a znode that hides its children, known by its path. */
+  private async addHidden(parent: string, child: string, branch: Branch): Promise<void> {
+    const node = await this.source
+      .node(child)
+      .catch((fault: unknown) =>
+        fault instanceof ApiError && fault.code === 'noAuth' ? hiddenNode(child) : undefined,
+      )
+    if (node === undefined) return
+    branch.put(branch.total, [node])
+    this.put(parent, branch)
+  }
+
+  /** What of the tree the user sees: what is missing there is loaded. */
+  show(ranges: ReadonlyMap<string, Range>): void {
+    this.inSight = ranges
+    for (const [path, { from, to }] of ranges) {
+      const branch = this.branches.value.get(path)
+      if (branch === undefined || branch.problem !== undefined) continue
+      for (let at = from; at < to; at++) {
+        if (branch.at(at) !== undefined) continue
+        void this.loadPages(path, at, to, false)
+        break
+      }
     }
   }
 
@@ -173,7 +196,12 @@ export class TreeModel {
     const paths = [...stale].filter((path) => expanded.value.has(path))
     for (const path of stale) if (!expanded.value.has(path)) this.forget(path)
     stale.clear()
-    for (const path of paths) void this.load(path, branches.value.get(path)?.children.length)
+    for (const path of paths) {
+      // What is being loaded may be older than the change.
+      const under = this.loading.get(path)
+      if (under === undefined) void this.load(path)
+      else if (branches.value.has(path)) void under.then(() => this.load(path))
+    }
   }
 
   loadAgain(): void {

@@ -1,9 +1,12 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { parentOf } from './paths.ts'
-import type { Row, TreeModel } from './tree-model.ts'
+import type { Row } from './tree-list.ts'
+import type { TreeModel } from './tree-model.ts'
 
 const rowHeight = 28
 const overscan = 12
+/** Rows that are only passed by, as somebody scrolls, are not loaded. */
+const restMs = 60
 
 interface Props {
   readonly model: TreeModel
@@ -27,11 +30,11 @@ export function TreeRows({ model, selected, onSelect: select, label }: Props) {
   const all = model.rows.value
   const first = Math.max(0, Math.floor(top / rowHeight) - overscan)
   const shown = all.slice(first, Math.ceil((top + height) / rowHeight) + overscan)
-  const more = shown.find(({ note }) => note === 'more')
   useEffect(() => {
-    if (more !== undefined) void model.loadMore(more.path)
-  }, [more?.path, more?.text])
-  const at = all.findIndex(({ path, note }) => path === selected && note === undefined)
+    const timer = setTimeout(() => model.show(rangesOf(shown)), restMs)
+    return () => clearTimeout(timer)
+  }, [model, all, first, height])
+  const at = all.indexOf(selected)
   useEffect(() => {
     const element = box.current
     if (element === null || at < 0) return
@@ -42,13 +45,8 @@ export function TreeRows({ model, selected, onSelect: select, label }: Props) {
     }
   }, [selected, at])
   const onKey = (event: KeyboardEvent): void => {
-    const row = all[at]
-    const move = (to: number, step: number): void => {
-      for (let i = to; i >= 0 && i < all.length; i += step) {
-        const found = all[i]
-        if (found?.note === undefined && found !== undefined) return select(found.path)
-      }
-    }
+    const row = all.at(at)
+    const move = (to: number, step: number): void => void moveTo(model, to, step, select)
     const isOpen = row !== undefined && model.expanded.value.has(row.path)
     const keys: Readonly<Record<string, () => void>> = {
       ArrowDown: () => move(at + 1, 1),
@@ -91,7 +89,7 @@ export function TreeRows({ model, selected, onSelect: select, label }: Props) {
       >
         {shown.map((row, i) => (
           <RowLine
-            key={`${row.path} ${row.note ?? ''}`}
+            key={row.note === undefined ? row.path : `${row.path} ${row.note} ${row.index}`}
             model={model}
             onSelect={select}
             row={row}
@@ -102,6 +100,41 @@ export function TreeRows({ model, selected, onSelect: select, label }: Props) {
       </div>
     </div>
   )
+}
+
+/** Selects the row, or the next one that is a znode; loads it first where that is needed. */
+async function moveTo(
+  model: TreeModel,
+  to: number,
+  step: number,
+  select: (path: string) => void,
+): Promise<void> {
+  const wanted = model.rows.value.at(to)
+  if (wanted?.note === 'loading') await model.loadAt(wanted.path, wanted.index - 1)
+  const all = model.rows.value
+  for (let at = to; at >= 0 && at < all.length; at += step) {
+    const found = all.at(at)!
+    if (found.note === 'loading') return
+    if (found.note === undefined) return select(found.path)
+  }
+}
+
+/** Which children of which znodes are in sight. */
+function rangesOf(
+  shown: readonly Row[],
+): ReadonlyMap<string, { readonly from: number; readonly to: number }> {
+  const ranges = new Map<string, { from: number; to: number }>()
+  for (const { path, note, index } of shown) {
+    if (note === 'problem' || (note === undefined && path === '/')) continue
+    const parent = note === 'loading' ? path : parentOf(path)
+    const range = ranges.get(parent)
+    if (range === undefined) ranges.set(parent, { from: index - 1, to: index })
+    else {
+      range.from = Math.min(range.from, index - 1)
+      range.to = Math.max(range.to, index)
+    }
+  }
+  return ranges
 }
 
 interface RowProps {
@@ -116,10 +149,18 @@ function RowLine({ model, onSelect, row, at, isSelected }: RowProps) {
   const { path, node, depth, note, text } = row
   const style = { top: `${at * rowHeight}px`, paddingLeft: `${depth * 16 + 6}px` }
   if (note !== undefined) {
+    const isLoading = note === 'loading'
     return (
-      <div class="row note" style={style} role="treeitem" aria-disabled="true">
-        {text}
-        {note === 'more' && ', loading as you scroll'}
+      <div
+        class="row note"
+        style={style}
+        role="treeitem"
+        aria-level={depth + 1}
+        aria-posinset={isLoading ? row.index : undefined}
+        aria-setsize={isLoading ? row.siblings : undefined}
+        aria-disabled="true"
+      >
+        {isLoading ? 'loading' : text}
       </div>
     )
   }

@@ -4,14 +4,14 @@ import { greeting, validRequest } from '../../../../packages/server/test/support
 import { Random } from '../../../../packages/server/test/support/random.ts'
 import type { Target } from '../target.ts'
 
-/** One peer serves this many hostile clients, so that they meet what others left behind. */
+/** The number of hostile clients per peer, so that they meet what others left behind. */
 const clientsPerPeer = 64
 const replyBytesMax = 64 * 1024 * 1024
 
 let peer: LonePeer | undefined
 let clients = 0
 
-/** Bytes of a client, against a whole server without sockets; another client goes on working. */
+/** The bytes of a client, sent to a whole server without sockets; another client keeps working. */
 export const clientPort: Target = {
   name: 'client-port',
   seeds() {
@@ -29,7 +29,7 @@ export const clientPort: Target = {
     try {
       besiege(peer!, input)
     } catch (error) {
-      // The next input shall meet a sound one.
+      // The next input gets a new peer.
       clients = 0
       throw error
     }
@@ -51,7 +51,7 @@ function besiege(server: LonePeer, input: Uint8Array): void {
   server.passTime(10)
   const good = server.connect()
   const error = good.call('exists', { path: '/zookeeper', watch: false })
-  // The hostile client may have taken the right to read away from everybody.
+  // The hostile client may have taken away everybody's permission to read.
   if (error !== 0 && error !== errorCodes.noAuth)
     throw new Error(`a good client gets error ${error}`)
   server.peer.closed(good.connection)

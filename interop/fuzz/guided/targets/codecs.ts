@@ -21,7 +21,9 @@ import { mayRefuse, type Target } from '../target.ts'
 const names = Object.keys(operations) as OperationName[]
 const headerBytes = 12
 
-/** Requests: what can be read is written as it is read again. The first byte chooses the operation. */
+/**
+ * Requests: what is read must be written as it is read again. The first byte selects the operation.
+ */
 export const requests: Target = {
   name: 'requests',
   seeds() {
@@ -84,7 +86,7 @@ export const transactions: Target = {
   },
 }
 
-/** The streams of the quorum and the election port, byte by byte as well as at once. */
+/** The streams of the quorum and the election port, byte by byte and all at once. */
 export const packets: Target = {
   name: 'packets',
   seeds() {

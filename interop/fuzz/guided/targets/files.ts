@@ -14,7 +14,7 @@ const options: DatabaseOptions = {
   acl: { skipAcl: false, schemes: new Set() },
 }
 
-/** A disk with the files that a small server leaves. */
+/** A disk with the files of a small server. */
 async function sample(): Promise<{ log: Uint8Array; snapshot: Uint8Array }> {
   const disk = new MemoryDisk()
   await disk.makeDirectory(directory)
@@ -59,7 +59,7 @@ async function readWhole(disk: MemoryDisk, name: string): Promise<Uint8Array> {
   return bytes
 }
 
-/** A start on a directory with this file: it serves, or refuses by naming a file. */
+/** Starts on a directory with this file: the server serves, or refuses and names a file. */
 async function startOn(name: string, bytes: Uint8Array): Promise<void> {
   const disk = new MemoryDisk()
   await disk.makeDirectory(directory)

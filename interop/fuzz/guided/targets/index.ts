@@ -7,7 +7,7 @@ import { electionPort, quorumPort } from './peer-ports.ts'
 import { binaryStores, names, pemStores } from './stores.ts'
 import { configuration, jaas, members, sasl } from './texts.ts'
 
-/** Everything in zabra that reads bytes of strangers. */
+/** Everything in zabra that reads untrusted bytes. */
 export const targets: readonly Target[] = [
   clientPort,
   requests,

@@ -2,7 +2,7 @@ import { encode, encodeInitialMessage, encodePacket, LearnerInfo } from '@zabra/
 import { TestEnsemble } from '../../../../packages/core/test/support/ensemble.ts'
 import type { Target } from '../target.ts'
 
-/** One ensemble lasts this many inputs, so that they meet what others left behind. */
+/** The number of inputs per ensemble, so that they meet what others left behind. */
 const inputsPerEnsemble = 200
 
 let ensemble: TestEnsemble | undefined
@@ -33,7 +33,7 @@ const hello = (kind: 'followerInfo' | 'observerInfo', serverId: bigint): Uint8Ar
     encode(LearnerInfo, { serverId, protocolVersion: 0x10000, configVersion: 0n }),
   )
 
-/** A stranger on the leader's quorum port. */
+/** An unknown server on the leader's quorum port. */
 export const quorumPort: Target = {
   name: 'quorum-port',
   seeds() {
@@ -71,7 +71,7 @@ export const quorumPort: Target = {
   },
 }
 
-/** A stranger on the election port of a server that follows. */
+/** An unknown server on the election port of a follower. */
 export const electionPort: Target = {
   name: 'election-port',
   seeds() {

@@ -10,10 +10,10 @@ const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString('utf8')
 const bytesOf = (...texts: readonly string[]): Uint8Array[] =>
   texts.map((each) => new Uint8Array(Buffer.from(each)))
 
-/** Keys that name a file would have the configuration read it. */
+/** Keys that name a file would make the configuration read it. */
 const namesFile = /path|file|location|config|dir|sasl/i
 
-/** zoo.cfg: either a configuration or an error that names the line, whatever it holds. */
+/** zoo.cfg: any text gives either a configuration or an error that names the line. */
 export const configuration: Target = {
   name: 'configuration',
   seeds: () =>
@@ -32,7 +32,7 @@ export const configuration: Target = {
   },
 }
 
-/** What `reconfig` and the dynamic file say of members. */
+/** The texts that `reconfig` and the dynamic file contain about members. */
 export const members: Target = {
   name: 'members',
   seeds: () =>

@@ -3,10 +3,13 @@ import { join } from 'node:path'
 import { cacheDir } from '../../../src/apache.ts'
 import { ensureTool, installDebian, runTool } from '../../../src/tools.ts'
 
-/** The npm package that carries the sources of Apache's C client; Debian builds its library without TLS and SASL. */
+/**
+ * The npm package that contains the sources of Apache's C client; Debian builds it without TLS and
+ * SASL.
+ */
 const carrier = 'zookeeper@7.3.0'
 
-/** Compiles the C program with TLS and SASL; answers its path, or why there is none. */
+/** Compiles the C program with TLS and SASL; returns its path, or the reason why that failed. */
 export async function compileSecureC(): Promise<{ program: string } | { reason: string }> {
   const dir = join(cacheDir, 'build', 'c-secure')
   const sources = join(dir, 'zookeeper-client-c')
@@ -33,7 +36,7 @@ export async function compileSecureC(): Promise<{ program: string } | { reason: 
     const { ok, output } = await runTool('tar', ['xzf', archive], { cwd: dir })
     if (!ok) return { reason: `c: tar: ${output}` }
   }
-  // For config.h alone: its own build finds no SASL without a module that is not in the archive.
+  // Only for config.h: its own build finds SASL only with a module that is not in the archive.
   const configured = await runTool('cmake', [
     '-S',
     sources,

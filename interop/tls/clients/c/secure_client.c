@@ -21,7 +21,7 @@ static void watcher(zhandle_t *zh, int type, int state, const char *path, void *
   pthread_mutex_unlock(&lock);
 }
 
-/* Waits until `flag` or the refusal is set, for so long; answers the flag. */
+/* Waits until `flag` or the refusal is set, up to this time; returns the flag. */
 static int await(const int *flag, long ms) {
   struct timespec until;
   clock_gettime(CLOCK_REALTIME, &until);

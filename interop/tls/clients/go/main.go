@@ -1,4 +1,4 @@
-// The same with go-zookeeper, which knows TLS by a dialer and no SASL.
+// The same with go-zookeeper, which supports TLS by a dialer, and no SASL.
 package main
 
 import (

@@ -312,6 +312,29 @@ describe('znodes', () => {
     ])
     expect((await find({ text: 'find', limit: 1 })).at(-1)).toMatchObject({ isTruncated: true })
   })
+
+  test('are found in a subtree only, also below a znode that hides its children', async () => {
+    const client = await connect()
+    await client.create('/veil')
+    await client.create('/veil/top', 'pearl')
+    await client.create('/veil/top/pearl')
+    await client.create('/veil/top-pearl')
+    await client.create('/veiled-pearl')
+    const sealed = [{ perms: 1, id: { scheme: 'digest', id: 'somebody:else' } }]
+    await client.must('setACL', { path: '/veil', acl: sealed, version: -1 })
+    const find = async (path: string, text: string): Promise<unknown[]> => {
+      const url = `${server.adminAddress}/api/v1/search${query({ path, text })}`
+      const lines = (await (await fetch(url)).text()).trim().split('\n')
+      return lines.map((line) => JSON.parse(line) as unknown)
+    }
+    expect(await find('/veil/top', 'pearl')).toEqual([
+      { path: '/veil/top/pearl' },
+      { done: true, isTruncated: false, hits: 1, scanned: 2, unreadable: 0 },
+    ])
+    const all = await find('/', 'pearl')
+    expect(all.slice(0, -1)).toEqual([{ path: '/veiled-pearl' }])
+    expect(all.at(-1)).toMatchObject({ hits: 1, unreadable: 1 })
+  })
 })
 
 describe('requests', () => {

@@ -11,19 +11,23 @@ export class VisiblePaths {
   private readonly identities: readonly Id[]
   private readonly listable = new Map<string, boolean>()
 
-  constructor(call: Pick<Call, 'view' | 'client'>) {
+  /** Callers that name a subtree know its top, even if an ancestor hides its children. */
+  private readonly top: string
+
+  constructor(call: Pick<Call, 'view' | 'client'>, top = '/') {
+    this.top = top
     this.call = call
     this.identities = call.client.identities
   }
 
   has(path: string): boolean {
-    return path === '/' || this.mayList(parentOf(path))
+    return path === this.top || path === '/' || this.mayList(parentOf(path))
   }
 
   private mayList(path: string): boolean {
     let may = this.listable.get(path)
     if (may === undefined) {
-      may = this.mayRead(path) && (path === '/' || this.mayList(parentOf(path)))
+      may = this.mayRead(path) && this.has(path)
       this.listable.set(path, may)
     }
     return may
@@ -33,7 +37,11 @@ export class VisiblePaths {
     const { db } = this.call.view.peer
     const id = db.tree.find(path)
     // A missing znode has no ACL to check; its ancestors are still checked.
-    if (id === noNode) return true
+    return id === noNode || this.mayReadNode(id)
+  }
+
+  mayReadNode(id: number): boolean {
+    const { db } = this.call.view.peer
     return allows(db.options.acl, db.aclOf(id), permissions.read, this.identities)
   }
 }

@@ -176,7 +176,7 @@ export class TlsAcceptor {
   private refuse(socket: TLSSocket, reason: string): void {
     this.counts.failed++
     socket.on('error', ignore)
-    const address = plainAddress(socket.remoteAddress) || 'that is gone'
+    const address = plainAddress(socket.remoteAddress) || 'unknown'
     socket.destroy()
     this.options.onFailed(address, reason)
   }

@@ -9,6 +9,7 @@ import {
 } from '../../membership/membership.ts'
 import { combine, type QuorumVerifier, type ServerId } from '../../membership/quorum.ts'
 import type { Role } from '../../membership/server-spec.ts'
+import { Desertion } from './desertion.ts'
 import { beats, holds, sameVote, supporters, type Candidate, type Vote } from './vote.ts'
 
 export interface ElectionOptions {
@@ -130,12 +131,7 @@ export class Election {
   /** A quorum agrees; without a better vote until this time, that is the decision. */
   private finishAtMs: number | undefined
 
-  /** Voters that have wanted another leader since this server was elected. */
-  private readonly deserters = new Set<ServerId>()
-  /** Servers that follow this one. */
-  private readonly followers = new Set<ServerId>()
-  /** When the deserters became too many for a quorum. */
-  private desertedAtMs: number | undefined
+  private readonly desertion: Desertion
   /** Messages of this server to itself. */
   private readonly loopback: Notification[] = []
   /** The last answer to each server without a vote, and its time. */
@@ -158,6 +154,7 @@ export class Election {
     this.self = self
     this.isGone = isGone
     this.timing = { ...defaultTiming, ...timing }
+    this.desertion = new Desertion(this.timing.desertedWaitMs, isGone)
     this.reconfigEnabled = reconfigEnabled
     this.reconfigure(config)
   }
@@ -176,9 +173,7 @@ export class Election {
   /** The server has left its role, and does not know yet what its log holds. */
   pause(): void {
     this.state = 'looking'
-    this.deserters.clear()
-    this.followers.clear()
-    this.desertedAtMs = undefined
+    this.desertion.clear()
     this.running = false
     this.finishAtMs = undefined
     this.stance = this.stanceEndsAtMs = undefined
@@ -240,11 +235,8 @@ export class Election {
     if (!this.quorum.voters.has(from) || this.isOutdated(notification)) {
       this.answerNonVoter(from)
     } else if (this.state !== 'looking') {
-      if (notification.leader === this.self) this.deserters.delete(from)
-      else {
-        this.deserters.add(from)
-        this.followers.delete(from)
-      }
+      if (notification.leader === this.self) this.desertion.returned(from)
+      else this.desertion.deserted(from)
       this.countDeserters()
       if (isAsked) this.tell(from, this.stored, this.stored.round)
     } else if (!this.running) {
@@ -256,32 +248,19 @@ export class Election {
     }
   }
 
-  /**
-   * Whether this server was elected, but for a while now too many voters have wanted another leader
-   * for a quorum to form. It waits because our answer tells looking servers of us, and they may be
-   * about to follow. It does not matter for an established leader: servers that come back vote for
-   * themselves before they hear of it.
-   */
+  /** This server was elected, and too many voters want another leader. See `Desertion`. */
   get isDeserted(): boolean {
-    const { desertedAtMs, nowMs } = this
-    return desertedAtMs !== undefined && nowMs - desertedAtMs >= this.timing.desertedWaitMs
+    return this.desertion.isLasting(this.nowMs)
   }
 
   /** A server follows this one now, no matter how it voted before. */
   joined(server: ServerId): void {
-    this.deserters.delete(server)
-    this.followers.add(server)
+    this.desertion.joined(server)
     this.countDeserters()
   }
 
   private countDeserters(): void {
-    const { state, quorum, followers, deserters, isGone } = this
-    if (state !== 'leading') return
-    const faithful = [...quorum.voters].filter(
-      (server) => followers.has(server) || !(deserters.has(server) || isGone(server)),
-    )
-    if (quorum.isQuorum(new Set(faithful))) this.desertedAtMs = undefined
-    else this.desertedAtMs ??= this.nowMs
+    if (this.state === 'leading') this.desertion.count(this.quorum, this.nowMs)
   }
 
   /** A server may have gone down, or come back. */
