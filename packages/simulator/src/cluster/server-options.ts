@@ -110,6 +110,7 @@ export function asEnsemble(
   random: Random,
   strangers: readonly Stranger[] | undefined,
   hasObserverMasters?: boolean,
+  hasLocalSessions?: boolean,
 ): ServerOptions[] {
   const initLimit = random.pick([5, 10])
   const syncLimit = random.pick([2, 5])
@@ -119,6 +120,7 @@ export function asEnsemble(
   const observerMasters = hasObserverMasters ?? random.fork('observer masters').chance(0.5)
   const logBytesMax = random.chance(0.3) ? 1000 : options.journal.logBytesMax
   const isChanging = strangers !== undefined
+  const localSessions = hasLocalSessions ?? random.fork('local sessions').chance(0.1)
   const forceSync = random.fork('forced syncs').chance(0.93)
   const zab = drawZab(random.fork('knobs'))
   const members = [...membership.servers.keys()].map((self) => ({ self, membership }))
@@ -140,6 +142,7 @@ export function asEnsemble(
       counterMax,
       isChanging,
       observerMasters,
+      localSessions,
       zab,
     },
   }))
