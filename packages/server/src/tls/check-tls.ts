@@ -81,8 +81,14 @@ function reportOf(
     credentials = loadCredentials(settings)
   } catch (error) {
     if (!(error instanceof TlsConfigError)) throw error
-    const nothing = { certificate: undefined, trusted: [], lists: [], versions: '', warnings: [] }
-    return { ...common, ...nothing, errors: [error.message] }
+    const noFindings = {
+      certificate: undefined,
+      trusted: [],
+      lists: [],
+      versions: '',
+      warnings: [],
+    }
+    return { ...common, ...noFindings, errors: [error.message] }
   }
   const { chain, trusted, options } = credentials
   const warnings = [...credentials.warnings]
