@@ -1,4 +1,4 @@
-import { type Acl } from '@zabra/protocol'
+import { createFlags, type Acl } from '@zabra/protocol'
 import { clientService, DigestMd5Client } from '../../packages/server/src/auth/digest-md5.ts'
 import { Random } from '../../packages/server/test/support/random.ts'
 import { openAcl, RawClient } from '../../packages/server/test/support/raw-client.ts'
@@ -214,11 +214,32 @@ async function doEverything(client: RawClient, acl: readonly Acl[]): Promise<str
         { type: 2, request: { path: `${path}/m`, version: -1 } },
       ])
       .then(partErrors),
-    create: client.call('create2', { path: `${path}/new`, ...created }),
+    create: client.call('create', { path: `${path}/old`, ...created }),
+    create2: client.call('create2', { path: `${path}/new`, ...created }),
+    ephemeral: client.call('create2', {
+      path: `${path}/ephemeral`,
+      ...created,
+      flags: createFlags.ephemeral,
+    }),
+    container: client.call('createContainer', {
+      path: `${path}/container`,
+      ...created,
+      flags: createFlags.container,
+    }),
+    ttl: client.call('createTTL', {
+      path: `${path}/ttl`,
+      ...created,
+      flags: createFlags.persistentTtl,
+      ttl: 60_000n,
+    }),
     setData: client.call('setData', { path, ...write }),
     delete: client.call('delete', { path: `${path}/child`, version: -1 }),
     ephemerals: client.call('getEphemerals', { prefixPath: path }),
     watch: client.call('addWatch', { path, mode: 0 }),
+    recursive: client.call('addWatch', { path, mode: 1 }),
+    checkWatch: client.call('checkWatches', { path, type: 3 }),
+    unwatch: client.call('removeWatches', { path, type: 3 }),
+    whoAmI: client.call('whoAmI', {}),
     setACL: client.call('setACL', { path, acl: [...acl], version: -1 }),
     reconfig: client.call('reconfig', {
       joiningServers: null,

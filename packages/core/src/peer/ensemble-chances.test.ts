@@ -7,7 +7,7 @@ import type { TestServer } from '../../test/support/test-server.ts'
 const seeds = Array.from({ length: 20 }, (_, i) => i + 1)
 const acts = 40
 
-test.each(seeds)('whatever happens, what was acknowledged stays (seed %i)', async (seed) => {
+test.each(seeds)('acknowledged writes survive any faults (seed %i)', async (seed) => {
   const ensemble = new TestEnsemble({
     1: 'participant',
     2: 'participant',

@@ -43,7 +43,7 @@ describe('a new ensemble', () => {
     expect(leader.lastZxid).toBe('1.0')
   })
 
-  test('knows everywhere what one server was told', async () => {
+  test('has a write of one server on all servers', async () => {
     const { leader, followers } = await threeServing()
     const client = await followers[0]!.connect()
     expect(await client.create('/a')).toBe(0)
@@ -51,7 +51,7 @@ describe('a new ensemble', () => {
     for (const server of ensemble.servers.values()) expect(server.paths).toEqual(['/a'])
   })
 
-  test('serves nobody with less than a quorum', async () => {
+  test('serves no client without a quorum', async () => {
     await three().start(1)
     await ensemble.pass(5000)
     expect(ensemble.server(1).isServing).toBe(false)
@@ -60,7 +60,7 @@ describe('a new ensemble', () => {
   })
 })
 
-test('a leader that is not to serve clients turns them away, and leads all the same', async () => {
+test('a leader configured not to serve clients refuses them, and leads', async () => {
   const members = { 1: 'participant', 2: 'participant', 3: 'participant' } as const
   ensemble = new TestEnsemble(members, { leaderServes: false })
   await ensemble.start(1, 2, 3)
@@ -91,7 +91,7 @@ async function snapshotsOn({ disk }: TestServer): Promise<string[]> {
   return files.map(({ name }) => name).filter((name) => name.startsWith('snapshot.'))
 }
 
-describe('a leader that stood still until it was replaced', () => {
+describe('a leader that was paused until it was replaced', () => {
   /** It goes on, cut off, and does not know what was written elsewhere. */
   async function unaware(): Promise<{ old: TestServer; client: TestClient }> {
     const { leader: old } = await threeServing()
@@ -120,7 +120,7 @@ describe('a leader that stood still until it was replaced', () => {
     expect(client.isClosed).toBe(true)
   })
 
-  test('answers what it was asked, where it was not replaced after all', async () => {
+  test('answers its requests, if it was not replaced after all', async () => {
     const { leader } = await threeServing()
     const client = await leader.connect()
     ensemble.isolate(leader)
@@ -137,8 +137,8 @@ describe('a leader that stood still until it was replaced', () => {
   })
 })
 
-describe('a snapshot that was begun before', () => {
-  test('the end of a role does not contain what that left uncommitted', async () => {
+describe('a snapshot that was started before', () => {
+  test('the end of a role does not contain its uncommitted transactions', async () => {
     const { leader, followers } = await threeServing()
     const client = await leader.connect()
     await client.create('/a')
@@ -160,7 +160,7 @@ describe('a snapshot that was begun before', () => {
     for (const server of ensemble.servers.values()) expect(server.paths).toEqual(['/a'])
   })
 
-  test('a history that is taken over does not contain that before it has a quorum', async () => {
+  test('a synchronization does not contain the new history before it has a quorum', async () => {
     const voter = 'participant'
     ensemble = new TestEnsemble({ 1: voter, 2: voter, 3: voter, 4: voter, 5: voter })
     await ensemble.start(1, 2, 3, 4, 5)
@@ -206,7 +206,7 @@ describe('a snapshot that was begun before', () => {
 })
 
 describe('a server that lacks the data it should have', () => {
-  test('is not elected, and gets everything', async () => {
+  test('is not elected, and gets a snapshot', async () => {
     three().server(3).lacksData = true
     await ensemble.start(1, 2, 3)
     await ensemble.serving(3)
@@ -214,7 +214,7 @@ describe('a server that lacks the data it should have', () => {
     expect(takeovers(ensemble.server(3))).toEqual(['snap'])
   })
 
-  test('leads nobody, though the others lack it too', async () => {
+  test('does not lead, even if the others lack theirs too', async () => {
     three()
     for (const server of ensemble.servers.values()) server.lacksData = true
     await ensemble.start(1, 2, 3)
@@ -224,7 +224,7 @@ describe('a server that lacks the data it should have', () => {
 })
 
 describe('a server that comes back', () => {
-  test('gets what it missed', async () => {
+  test('gets the transactions it missed', async () => {
     const { leader, followers } = await threeServing()
     const client = await leader.connect()
     await client.create('/a')
@@ -262,7 +262,7 @@ describe('a server that comes back', () => {
     expect(away.paths).toHaveLength(count + 1)
   })
 
-  test('comes again where others are being brought up at the same time', async () => {
+  test('tries again while the leader synchronizes others', async () => {
     const members = { 1: 'participant', 2: 'participant', 3: 'participant' } as const
     const more = { 4: 'participant', 5: 'participant' } as const
     const options = { alwaysSendSnapshot: true, syncsMax: { snaps: 1, diffs: 1 } }
@@ -279,7 +279,7 @@ describe('a server that comes back', () => {
     expect(refusals()[0]).toMatch(/^server [45] has to wait: 1 are brought up$/)
   })
 
-  test('gets nothing it has, also after an epoch in which nothing was written', async () => {
+  test('gets no transaction it has, even after an epoch without writes', async () => {
     const { leader } = await threeServing()
     const client = await leader.connect()
     await client.create('/a')
@@ -302,7 +302,7 @@ describe('a server that comes back', () => {
     for (const server of ensemble.servers.values()) expect(server.paths).toEqual(['/a'])
   })
 
-  test('gets much of it in parts, and what happens meanwhile behind it', async () => {
+  test('gets a long history in parts, followed by newer transactions', async () => {
     const { leader, followers } = await threeServing()
     const client = await leader.connect()
     const [away] = followers as [TestServer]
@@ -328,7 +328,7 @@ describe('a server that comes back', () => {
     expect(said.slice(end)).toEqual(expect.arrayContaining(['upToDate', 'proposal', 'commit']))
   })
 
-  test('gets everything when its disk is lost', async () => {
+  test('gets a snapshot if its disk is lost', async () => {
     const { leader, followers } = await threeServing()
     const client = await leader.connect()
     for (let i = 0; i < 30; i++) await client.create(`/n${i}`)
@@ -350,7 +350,7 @@ describe('a server that comes back', () => {
     expect(away.paths).toHaveLength(30)
   })
 
-  test('forgets what only it had heard of', async () => {
+  test('drops transactions that only it had logged', async () => {
     const { leader, followers } = await threeServing()
     const client = await leader.connect()
     await client.create('/kept')
@@ -376,7 +376,7 @@ describe('a server that comes back', () => {
     expect(leader.paths).toEqual(['/kept'])
   })
 
-  test('gets everything where nothing can be cut off, and nothing of its own comes back', async () => {
+  test('gets a snapshot if its log cannot be cut off, and keeps nothing of its own', async () => {
     const { leader, followers } = await threeServing()
     const client = await leader.connect()
     await client.create('/kept')
@@ -437,7 +437,7 @@ describe('a leader', () => {
     for (const server of ensemble.servers.values()) expect(server.paths).toEqual(['/b'])
   })
 
-  test('that was followed to the end hands over everything it had committed', async () => {
+  test('that crashes leaves everything it had committed to the next one', async () => {
     const { leader, followers } = await threeServing()
     const client = await leader.connect()
     for (let i = 0; i < 10; i++) client.askCreate(`/n${i}`)
@@ -448,7 +448,7 @@ describe('a leader', () => {
     expect(ensemble.leader.epochs).toMatchObject({ accepted: 2n, current: 2n })
   })
 
-  test('begins a new epoch when the counter of its own is used up, and nothing is logged beyond', async () => {
+  test('begins a new epoch when its counter is used up, and logs nothing beyond it', async () => {
     const { leader } = await threeServing()
     const client = await leader.connect()
     await client.create('/a')
@@ -467,7 +467,7 @@ describe('a leader', () => {
 })
 
 describe('the order of a client', () => {
-  test('is kept across forwarding: reads wait behind its own writes, syncs behind everything', async () => {
+  test('is kept across forwarding: reads wait for its earlier writes, syncs for everything', async () => {
     const { followers } = await threeServing()
     const client = await followers[0]!.connect()
     const asked = [
@@ -484,7 +484,7 @@ describe('the order of a client', () => {
     expect(client.replies.map(({ err }) => err)).toEqual([0, 0, 0, -101, 0, -110, 0])
   })
 
-  test('a sync on one server sees what was written on another before', async () => {
+  test('a sync on one server sees an earlier write on another', async () => {
     const { followers } = await threeServing()
     const one = await followers[0]!.connect()
     const other = await followers[1]!.connect()
@@ -519,7 +519,7 @@ describe('a session', () => {
     expect(leader.paths).not.toContain('/from-the-old')
   })
 
-  test('that is asked for again on the same server loses its older connection at once', async () => {
+  test('that is resumed on the same server loses its older connection at once', async () => {
     const { leader, followers } = await threeServing()
     const [follower] = followers as [TestServer]
     const older = await follower.connect()
@@ -537,7 +537,7 @@ describe('a session', () => {
     expect(leader.paths).toEqual(['/new'])
   })
 
-  test('that moves is not answered with what it wrote elsewhere under the same number', async () => {
+  test('that moves gets no reply for a write it made elsewhere under the same xid', async () => {
     ensemble = new TestEnsemble(
       Object.fromEntries([1, 2, 3, 4, 5].map((id) => [id, 'participant'])),
     )
@@ -562,7 +562,7 @@ describe('a session', () => {
     expect(next.paths).toEqual(['/new', '/old'])
   })
 
-  test('lives as long as its client is heard of, on whichever server', async () => {
+  test('lives as long as its client sends pings, to any server', async () => {
     const { leader, followers } = await threeServing()
     const client = await followers[0]!.connect({ timeOut: 1000 })
     await client.create('/mine', 1)
@@ -585,7 +585,7 @@ describe('a session', () => {
     expect(await again.exists('/mine')).toBe(0)
   })
 
-  test('that is closed is closed everywhere, and not taken up again', async () => {
+  test('that is closed is closed on all servers, and cannot be resumed', async () => {
     const { leader, followers } = await threeServing()
     const client = await followers[0]!.connect()
     await client.create('/mine', 1)
@@ -606,7 +606,7 @@ describe('a session', () => {
 })
 
 describe('an observer', () => {
-  test('waits before it comes again, where it is told to', async () => {
+  test('waits before it reconnects, if it is configured to', async () => {
     const members = { 1: 'participant', 2: 'participant', 3: 'observer' } as const
     ensemble = new TestEnsemble(members, { reconnectDelayMs: 10_000 })
     await ensemble.start(1, 2, 3)
@@ -663,7 +663,7 @@ describe('a full disk', () => {
     disk.fault = (call) => (call === 'write' || call === 'create' ? 'ENOSPC' : undefined)
   }
 
-  test('lets a follower leave and the others go on, and with room it comes back', async () => {
+  test('makes a follower leave; the others go on, and it comes back when there is room', async () => {
     const { leader, followers } = await threeServing()
     const [full] = followers as [TestServer]
     const itsClient = await full.connect()
@@ -681,7 +681,7 @@ describe('a full disk', () => {
     expect(plans(leader, full).at(-1)).toBe('diff')
   })
 
-  test('makes a leader hand over to one that has room, and is not elected again', async () => {
+  test('makes a leader hand over to a server with room, and it is not elected again', async () => {
     const { leader } = await threeServing()
     fill(leader)
     const client = await leader.connect()
@@ -735,7 +735,7 @@ describe('a full disk', () => {
     expect(full.paths).toEqual(['/a'])
   })
 
-  test('everywhere ends service, and it begins again where there is room', async () => {
+  test('on all servers ends service, which resumes when there is room', async () => {
     const { leader } = await threeServing()
     const client = await leader.connect()
     for (const server of ensemble.servers.values()) fill(server)
@@ -801,7 +801,7 @@ describe('handing over', () => {
     expect(ensemble.nowMs - killedMs).toBeLessThan(50)
   })
 
-  test('a leader without a quorum does not wait for ever for what it has proposed', async () => {
+  test('a leader without a quorum does not wait forever for its proposals', async () => {
     const { leader } = await threeServing()
     const client = await leader.connect()
     ensemble.isolate(leader)
@@ -822,7 +822,7 @@ describe('stopping', () => {
     for (const server of ensemble.servers.values()) await server.stop()
   })
 
-  test('a server alone ends at any time', async () => {
+  test('a server without the others stops at any time', async () => {
     for (let ms = 0; ms < 600; ms += 50) {
       await three().start(1)
       await ensemble.pass(ms)

@@ -156,7 +156,7 @@ describe('a proposal', () => {
     expect(await leader.heard()).toEqual(['ack 2.3'])
   })
 
-  test('that is committed before our own log has it is applied, and acknowledged later', async () => {
+  test("that is committed before this server's log has it is applied, and acknowledged later", async () => {
     await serving()
     await txns('2.1')
     expect(show(parts.db.lastZxid)).toBe('2.1')
@@ -164,7 +164,7 @@ describe('a proposal', () => {
     expect(await leader.heard()).toEqual(['ack 2.1'])
   })
 
-  test('that came before UPTODATE counts from then on', async () => {
+  test('that came before UPTODATE is committed after it', async () => {
     await agree()
     await leader.say('diff', '1.5')
     await leader.say('newLeader', '2.0')
@@ -207,7 +207,7 @@ describe('a proposal', () => {
 })
 
 describe('a commit', () => {
-  test('of what was not proposed next costs the connection', async () => {
+  test('of another transaction than the next proposal costs the connection', async () => {
     await serving()
     await leader.say('proposal', '2.1', payloadOf('2.1'))
     await leader.say('commit', '2.2')
@@ -265,7 +265,7 @@ describe('a snapshot', () => {
     expect(parts.epochs.current).toBe(2n)
   })
 
-  test('may be followed by what it contains: that is not applied again', async () => {
+  test('may be followed by transactions it contains, which are not applied again', async () => {
     await agree()
     await leader.say('snap', '1.9')
     await leader.sayRaw(await snapshotBytes())
@@ -275,14 +275,14 @@ describe('a snapshot', () => {
     expect(await leader.heard()).toEqual(['ack 2.0'])
   })
 
-  test('that ends before our own history is stored beyond it', async () => {
+  test("that ends before this server's history is stored under a later zxid", async () => {
     await agree()
     await leader.say('snap', '1.3')
     await leader.sayRaw(await snapshotBytes())
     expect(done).toEqual(['load 2.0'])
   })
 
-  test('that breaks off leaves our own database as it was', async () => {
+  test('that breaks off leaves the database unchanged', async () => {
     await agree()
     await leader.say('snap', '1.9')
     await leader.sayRaw((await snapshotBytes()).subarray(0, 40))
@@ -293,7 +293,7 @@ describe('a snapshot', () => {
     expect(show(parts.db.lastZxid)).toBe('1.5')
   })
 
-  test('is asked for where our own history is of no use', async () => {
+  test("is requested if this server's history is useless", async () => {
     await join('1.5', 1n, { wantsEverything: true })
     await leader.heard()
     expect(await agree()).toEqual(['ackEpoch -1'])
@@ -315,7 +315,7 @@ describe('a snapshot', () => {
 })
 
 describe('a role', () => {
-  test('is not over before what it does to the disk is', async () => {
+  test('does not end before its work on disk is done', async () => {
     await agree()
     storing = new Deferred()
     await leader.say('snap', '1.9')
@@ -330,7 +330,7 @@ describe('a role', () => {
     expect(learner.memoryDiffersFromDisk).toBe(false)
   })
 
-  test('ends when the leader is silent for too long, while it is waited for', async () => {
+  test('ends when this server waits for the leader and it is silent for too long', async () => {
     await parts.host.pass(10_000)
     following.tick()
     await settled()
@@ -341,7 +341,7 @@ describe('a role', () => {
     expect(reason).toMatch('not been heard of')
   })
 
-  test('does not end while the leader waits for us', async () => {
+  test('does not end while the leader waits for this server', async () => {
     await agree()
     storing = new Deferred()
     await leader.say('snap', '1.9')
@@ -355,14 +355,14 @@ describe('a role', () => {
     expect(await leader.heard()).toEqual(['ack 2.0'])
   })
 
-  test('ends where the leader begins with something that is no history', async () => {
+  test('ends if the leader does not begin with a history', async () => {
     await agree()
     await leader.say('upToDate', -1n)
     expect(reason).toMatch('is due')
   })
 })
 
-test('an observer logs and applies what it is told, and acknowledges nothing of it', async () => {
+test('an observer logs and applies transactions, and acknowledges none', async () => {
   await join('1.5', 1n, { isObserver: true })
   expect(await leader.heard()).toEqual(['observerInfo 1.0'])
   await serving()
@@ -373,7 +373,7 @@ test('an observer logs and applies what it is told, and acknowledges nothing of 
   expect(show(parts.db.lastZxid)).toBe('2.1')
 })
 
-test('the sessions that were heard of are told with each ping, once', async () => {
+test('the answer to a ping names the active sessions, once', async () => {
   await serving()
   const touched = { sessionId: 0x42n, timeoutMs: 4000 }
   following.upstream.touch(touched as Parameters<LeaderUpstream['touch']>[0])
@@ -411,7 +411,7 @@ describe('a change of members', () => {
     await leader.say('diff', '1.5')
   })
 
-  test('of NEWLEADER counts from UPTODATE on', async () => {
+  test('in NEWLEADER takes effect with UPTODATE', async () => {
     const { text } = changeOf('1.4', [1n, 2n, 3n, 4n])
     await leader.say('newLeader', '2.0', text)
     expect(configs.committed.version).toBe(0n)
@@ -421,7 +421,7 @@ describe('a change of members', () => {
     expect(reason).toBeUndefined()
   })
 
-  test('that an Apache leader tells of before it is committed counts from its commit on', async () => {
+  test('that an Apache leader sends before it is committed takes effect with its commit', async () => {
     const { text, txn } = changeOf('2.1', [1n, 2n, 4n])
     await leader.say('newLeader', '2.0', text)
     await leader.say('proposal', '2.1', txn)
@@ -434,7 +434,7 @@ describe('a change of members', () => {
     expect(reason).toBeUndefined()
   })
 
-  test('that another leader is named with ends following, once it is applied', async () => {
+  test('that names another leader ends following, once it is applied', async () => {
     const { txn } = changeOf('2.1', [2n, 3n])
     await leader.say('newLeader', '2.0', encodeText(formatMembership(configs.committed)))
     await leader.say('upToDate', -1n)
@@ -444,14 +444,14 @@ describe('a change of members', () => {
     expect(show(parts.db.lastZxid)).toBe('2.1')
   })
 
-  test('without our leader, which the next one completed, makes us look for another', async () => {
+  test('without the leader, completed by the next one, makes this server look for another', async () => {
     const { text } = changeOf('1.4', [2n, 3n])
     await leader.say('newLeader', '2.0', text)
     await leader.say('upToDate', -1n)
     expect(reason).toBe('the new configuration wants another leader')
   })
 
-  test('that was seen is forgotten where the leader never heard of it', async () => {
+  test('that this server has seen is dropped if the leader does not know it', async () => {
     configs.see(membersOf([1n, 2n, 5n], zxidOf('1.9')))
     await leader.say('newLeader', '2.0', encodeText(formatMembership(configs.committed)))
     expect(configs.seen).toBeUndefined()

@@ -31,7 +31,7 @@ afterEach(() => {
 })
 
 describe('a counter that is used up', () => {
-  test('costs no write that was taken, and no session', async () => {
+  test('loses no accepted write, and no session', async () => {
     const { leader, followers } = await threeServing({ counterMax: 20n })
     const clients = [await leader.connect(), await followers[0]!.connect()]
     expect(await clients[0]!.create('/mine', 1)).toBe(0)
@@ -66,7 +66,7 @@ describe('a counter that is used up', () => {
     expect(epoch()).toBeGreaterThan(10n)
   })
 
-  test('is not waited for while all voters are there', async () => {
+  test('is avoided by an early epoch while all voters are connected', async () => {
     const { leader, followers } = await threeServing({ counterMax: 640n })
     const client = await leader.connect()
     for (let i = 0; i < 629; i++) client.askCreate(`/n${i}`)
@@ -83,7 +83,7 @@ describe('a counter that is used up', () => {
   })
 })
 
-describe('a leader that is told to hand over', () => {
+describe('a leader that must hand over', () => {
   test('commits what it has proposed, and follows the next leader', async () => {
     const { leader } = await threeServing()
     const client = await leader.connect()
@@ -104,7 +104,7 @@ describe('a leader that is told to hand over', () => {
     expect(await again.create('/next')).toBe(0)
   })
 
-  test('hands over to whoever has logged everything', async () => {
+  test('hands over to a server that has logged everything', async () => {
     const { leader, followers } = await threeServing()
     const [quick, slow] = followers as [TestServer, TestServer]
     expect(slow.id).toBeGreaterThan(quick.id)
@@ -120,7 +120,7 @@ describe('a leader that is told to hand over', () => {
     for (const paths of everywhere()) expect(paths).toEqual(['/a'])
   })
 
-  test('goes on as the election wills if its successor is gone', async () => {
+  test('follows the outcome of the election if its successor is gone', async () => {
     const { leader, followers } = await threeServing()
     const handing = leader.peer!.handOver()
     followers.find(({ id }) => id === 2n)!.crash()
@@ -136,7 +136,7 @@ describe('a leader that is told to hand over', () => {
     expect(ensemble.leader.epochs!.current).toBe(1n)
   })
 
-  test('without a quorum gives up leading all the same', async () => {
+  test('without a quorum steps down as well', async () => {
     const { leader } = await threeServing()
     const client = await leader.connect()
     ensemble.isolate(leader)

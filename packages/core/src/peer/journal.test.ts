@@ -142,7 +142,7 @@ async function watchedDisk(): Promise<{ disk: MemoryDisk; how: string[] }> {
   return { disk, how }
 }
 
-test('a quick disk is waited for where single writes are all that is asked', async () => {
+test('the event loop waits for a quick disk if there are only single writes', async () => {
   const { disk, how } = await watchedDisk()
   let [nowMs, syncMs, requests, zxid] = [0, 0.2, 0, 0n]
   const timed: Host = { ...host, monotonicMs: () => (nowMs += syncMs) }
@@ -191,7 +191,7 @@ test('a quick disk is waited for where single writes are all that is asked', asy
   expect(logged.at(-1)).toBe(zxid)
 })
 
-test('what is not synced is written at once, unless the disk is far behind', async () => {
+test('without syncs, batches are written by the event loop, unless the disk is far behind', async () => {
   const { disk, how } = await watchedDisk()
   const log = new TxnLog(disk, { directory, preAllocBytes: 0, forceSync: false })
   let [nowMs, copyMs, zxid] = [0, 0.2, 0n]
@@ -257,7 +257,7 @@ test('a snapshot is written in longer slices while hundreds of writes share a tu
   expect(slices).toEqual([short, short, long, long, short])
 })
 
-test('a snapshot that can wait is taken when its time has come, unless there is one or an end', async () => {
+test('a delayed snapshot is taken in time, unless there is another one or the server stops', async () => {
   const disk = new MemoryDisk()
   await disk.makeDirectory(directory)
   const db = emptyDatabase()
@@ -288,7 +288,7 @@ test('a snapshot that can wait is taken when its time has come, unless there is 
   expect(journal.stats.snapshots).toBe(2)
 })
 
-test('a purge that has yet to begin does for all who ask for one', async () => {
+test('a queued purge serves all requests for one', async () => {
   const disk = new MemoryDisk()
   let lists = 0
   const list = disk.list.bind(disk)

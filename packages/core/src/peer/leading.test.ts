@@ -137,7 +137,7 @@ test('a leader and its first follower agree, step by step', async () => {
 })
 
 describe('the epoch', () => {
-  test('is the first that nobody of the quorum has accepted', async () => {
+  test('is the first that no server of the quorum has accepted', async () => {
     const learner = await introduce(2n, '7.0')
     expect(await learner.heard()).toEqual(['leaderInfo 8.0'])
   })
@@ -169,7 +169,7 @@ describe('the epoch', () => {
     },
   )
 
-  test('may be one near the end for those who are there already, and there is none behind it', async () => {
+  test('may be the last one, for servers that have promised it, and there is none after it', async () => {
     await lead('1.5', 0x7ffffffen)
     expect(await (await introduce(2n, '2147483646.0')).heard()).toEqual(['leaderInfo 2147483647.0'])
     await lead('1.5', 0x7fffffffn)
@@ -177,20 +177,20 @@ describe('the epoch', () => {
     expect(reason).toMatch('the last')
   })
 
-  test('is promised durably before anybody hears of it', async () => {
+  test('is promised durably before it is announced', async () => {
     parts.disk.fault = (call) => (call === 'syncDirectory' ? 'EIO' : undefined)
     const learner = await introduce(2n, '1.0')
     expect(await learner.heard()).toEqual([])
     expect(reason).toMatch('EIO')
   })
 
-  test('is not decided by who does not vote', async () => {
+  test('is not decided by a server without a vote', async () => {
     const observer = await introduce(4n, '1.0', 'observerInfo')
     const stranger = await introduce(8n, '1.0')
     expect([await observer.heard(), await stranger.heard()]).toEqual([[], []])
   })
 
-  test('is not decided by who comes when nobody leads any more', async () => {
+  test('is not decided by a server that comes after the role has ended', async () => {
     const early = new Puppet()
     leading.accept(early.link)
     leading.end(new Error('enough'))
@@ -200,7 +200,7 @@ describe('the epoch', () => {
     expect([early.isClosed, late.isClosed]).toEqual([true, true])
   })
 
-  test('is given up for a newer one that a member has promised already', async () => {
+  test('is abandoned for a newer one that a member has promised already', async () => {
     const second = await follower(2n)
     await second.say('request', -1n, newSession(7n))
     await introduce(3n, '9.0')
@@ -223,21 +223,21 @@ describe('the epoch', () => {
     expect(parts.epochs.accepted).toBe(2n)
   })
 
-  test('is not given up for another server with the number of one that is led', async () => {
+  test('is not abandoned for another server with the id of a learner', async () => {
     const second = await follower(2n)
     await second.say('ack', '2.0')
     await introduce(2n, '9.0')
     expect(reason).toBeUndefined()
   })
 
-  test('is not given up before a quorum holds it', async () => {
+  test('is not abandoned before a quorum holds it', async () => {
     await introduce(2n, '1.0')
     const third = await introduce(3n, '9.0')
     expect(await third.heard()).toEqual(['leaderInfo 2.0'])
     expect(reason).toBeUndefined()
   })
 
-  test('is not agreed upon for ever', async () => {
+  test('must be agreed on in time', async () => {
     await parts.host.pass(10_001)
     leading.tick()
     await settled()
@@ -256,7 +256,7 @@ describe('a learner that asks for everything', () => {
     return new Uint8Array(writer.written())
   }
 
-  test('counts by what it has, and gets everything', async () => {
+  test('counts by its history, and gets a snapshot', async () => {
     const learner = await introduce(2n, '1.0')
     await learner.say('ackEpoch', -1n, asking({ epoch: 1, zxid: '1.4' }))
     learner.skipSnapshot()
@@ -264,7 +264,7 @@ describe('a learner that asks for everything', () => {
     expect(leader.isEstablished).toBe(true)
   })
 
-  test('is turned away where it has more', async () => {
+  test('is refused if it has more', async () => {
     const learner = await introduce(2n, '1.0')
     await learner.say('ackEpoch', -1n, asking({ epoch: 1, zxid: '1.6' }))
     expect(learner.isClosed).toBe(true)
@@ -287,7 +287,7 @@ describe('a learner that asks for everything', () => {
   })
 })
 
-describe('a learner is turned away', () => {
+describe('a learner is refused', () => {
   test.each([
     ['with a longer history', '1.6', 1],
     ['of a later epoch', '1.2', 2],
@@ -312,7 +312,7 @@ describe('a learner is turned away', () => {
     },
   )
 
-  test('that has our own number', async () => {
+  test('that has the id of the leader', async () => {
     const learner = await introduce(1n, '1.0')
     expect(learner.isClosed).toBe(true)
     expect(refused).toHaveLength(1)
@@ -338,7 +338,7 @@ describe('a learner is turned away', () => {
     expect(leader.isEstablished).toBe(true)
   })
 
-  test('that was gone before it was its turn, and counts for nothing', async () => {
+  test('that was gone before its turn, and does not count', async () => {
     const gone = await introduce(2n, '1.0')
     gone.link.lost()
     const learner = await introduce(3n, '1.0')
@@ -348,7 +348,7 @@ describe('a learner is turned away', () => {
 })
 
 describe('history', () => {
-  test('is sent before NEWLEADER, and what happens meanwhile after UPTODATE', async () => {
+  test('is sent before NEWLEADER, and newer transactions after UPTODATE', async () => {
     const first = await follower(2n)
     const late = await introduce(3n, '1.0')
     await late.say('ackEpoch', '2.0', int(-1))
@@ -362,7 +362,7 @@ describe('history', () => {
     expect(await late.heard()).toEqual(['upToDate -1', 'proposal 2.1', 'commit 2.1', 'ping 2.1'])
   })
 
-  test('as a snapshot ends with what it may contain already', async () => {
+  test('as a snapshot is followed by transactions it may contain', async () => {
     const first = await follower(2n)
     for (let i = 0; i < 3000; i++) {
       const path = `/node-${i}-${'x'.repeat(200)}`
@@ -385,7 +385,7 @@ describe('history', () => {
     expect(await late.heard()).toEqual(['proposal 2.1', 'commit 2.1', 'newLeader 2.0'])
   })
 
-  test('of the log is of no use where memory has dropped what follows it', async () => {
+  test('of the log is useless if memory has dropped the next transactions', async () => {
     leading.end(new Error('another one is needed'))
     await lead('1.5', 1n, {}, 1)
     const first = await follower(2n)
@@ -404,7 +404,7 @@ describe('history', () => {
     expect((await late.heard())[1]).toBe('snap 2.1')
   })
 
-  test('is resent where a follower comes back with what is not committed yet', async () => {
+  test('is sent again if a follower comes back with uncommitted transactions', async () => {
     const first = await follower(2n)
     committedLog.add({ zxid: zxidOf('1.5'), payload: payloadOf('1.5') })
     await first.say('request', -1n, newSession(9n))
@@ -414,7 +414,7 @@ describe('history', () => {
 })
 
 describe('a quorum', () => {
-  test('that is lost ends leadership at once', async () => {
+  test('that is lost ends the leadership at once', async () => {
     const learner = await follower(2n)
     expect(leader.isEstablished).toBe(true)
     learner.link.lost()
@@ -422,7 +422,7 @@ describe('a quorum', () => {
     expect(reason).toMatch('lost')
   })
 
-  test('that is silent ends leadership in time', async () => {
+  test('that is silent ends the leadership in time', async () => {
     await follower(2n)
     for (let half = 0; half < 16; half++) {
       leading.halfTick()
@@ -431,7 +431,7 @@ describe('a quorum', () => {
     expect(reason).toMatch('not been heard of')
   })
 
-  test('commits what a quorum holds, in order: an acknowledgement is of all before it', async () => {
+  test('commits in order: an ACK covers all earlier transactions', async () => {
     const learner = await follower(2n)
     await learner.heard()
     for (const id of [7n, 8n, 9n]) await learner.say('request', -1n, newSession(id))
@@ -443,7 +443,7 @@ describe('a quorum', () => {
     expect(await learner.heard()).toEqual(['commit 2.3'])
   })
 
-  test('tells first who asked, and nobody who is gone', async () => {
+  test('notifies the requesting learner first, and no learner that is gone', async () => {
     const [second, third] = [await follower(2n), await follower(3n)]
     const told: string[] = []
     for (const [name, { link }] of Object.entries({ second, third })) {
@@ -467,7 +467,7 @@ describe('a quorum', () => {
     expect(told.slice(4)).toEqual(['second'])
   })
 
-  test('counts no acknowledgement of what its server was told to cut off again', async () => {
+  test('ignores an ACK of transactions that its server had to cut off', async () => {
     committedLog.add({ zxid: zxidOf('1.5'), payload: payloadOf('1.5') })
     const other = await follower(3n)
     const learner = await follower(2n)
@@ -488,7 +488,7 @@ describe('a quorum', () => {
     expect(await other.heard()).toEqual(['commit 2.2'])
   })
 
-  test('tells an observer of a session only behind what the session wrote elsewhere', async () => {
+  test("answers an observer about a session only after the session's earlier writes", async () => {
     const learner = await follower(2n)
     const observer = await introduce(4n, '1.0', 'observerInfo')
     await observer.say('ackEpoch', '2.0', int(-1))
@@ -515,7 +515,7 @@ describe('a quorum', () => {
     expect(heard[2]).toMatch('revalidate')
   })
 
-  test('counts no acknowledgement of what was not proposed', async () => {
+  test('ignores an ACK of a transaction that was not proposed', async () => {
     const learner = await follower(2n)
     await learner.say('request', -1n, newSession(7n))
     await learner.heard()
@@ -537,7 +537,7 @@ describe('a quorum', () => {
   })
 })
 
-describe('a leader that is to stop', () => {
+describe('a leader that is about to stop', () => {
   test('names as its successor one that is in its epoch, not one that is about to be', async () => {
     const second = await follower(2n)
     expect(leader.isEstablished).toBe(true)
@@ -546,7 +546,7 @@ describe('a leader that is to stop', () => {
     expect(leader.successor()).toBe(2n)
   })
 
-  test('does not name one that has a vote only in what is proposed', async () => {
+  test('does not name one that has a vote only in the proposed configuration', async () => {
     const proposed = parseMembership(
       [1, 2, 3, 4].map((id) => `server.${id}=h${id}:2888:3888:participant`).join('\n') +
         '\nversion=ff00000000',
@@ -633,7 +633,7 @@ describe('a slow learner', () => {
     expect(dropped).toEqual([])
   })
 
-  test('for which too much waits is dropped, and the others are not', async () => {
+  test('with too long a queue is dropped, and the others are not', async () => {
     await lead('1.5', 1n, { learnerQueueBytesMax: 300 })
     const quick = await follower(2n)
     const slow = await follower(3n, '2.0', -1)
@@ -647,7 +647,7 @@ describe('a slow learner', () => {
     expect([quick.isClosed, slow.isClosed]).toEqual([false, true])
   })
 
-  test('for which too much waits before it is up to date is dropped as well', async () => {
+  test('with too long a queue before it is up to date is dropped as well', async () => {
     await lead('1.5', 1n, { learnerQueueBytesMax: 200 })
     const quick = await follower(2n)
     const joining = await introduce(3n, '1.0')
@@ -684,7 +684,7 @@ test('a request with very many identities is refused, and its follower stays', a
 describe('a sync', () => {
   const sync = request(9n, 9, (writer) => writer.ustring('/'))
 
-  test('is answered at once where nothing is outstanding, if it need not be linearizable', async () => {
+  test('is answered at once if nothing is outstanding and it need not be linearizable', async () => {
     await lead('1.5', 1n, { confirmSyncs: false })
     const learner = await follower(2n)
     await learner.heard()
@@ -692,7 +692,7 @@ describe('a sync', () => {
     expect(await learner.heard()).toEqual(['sync 0.0'])
   })
 
-  test('is answered once a quorum has answered a ping that was sent after it came', async () => {
+  test('is answered once a quorum has answered a later ping', async () => {
     const learner = await follower(2n)
     await follower(3n)
     await learner.heard()
@@ -727,7 +727,7 @@ describe('a sync', () => {
     expect(await learner.heard()).toEqual(['sync 0.0', 'sync 0.0', 'sync 0.0'])
   })
 
-  test('is confirmed by one who comes up to date meanwhile', async () => {
+  test('is confirmed by a learner that becomes up to date meanwhile', async () => {
     const leaves = await follower(2n)
     const silent = await follower(3n)
     await silent.say('request', -1n, sync)
@@ -796,7 +796,7 @@ describe('a leader that may have been replaced', () => {
     expect(await learner.heard()).toEqual(['commit 2.1'])
   })
 
-  test('before it began to lead asks first, for its followers may have left since', async () => {
+  test('before it was established asks first, because its followers may have left', async () => {
     held = []
     await lead('1.5', 1n, {}, undefined, false, (isOn) => held.push(isOn))
     const learner = await introduce(2n, '1.0')
@@ -810,7 +810,7 @@ describe('a leader that may have been replaced', () => {
     expect(held).toEqual([true, false])
   })
 
-  test('does not take the answer to an old ping for one', async () => {
+  test('does not take the answer to an old ping as a confirmation', async () => {
     const learner = await established()
     leading.halfTick()
     leading.passed(0, 1001)
@@ -820,7 +820,7 @@ describe('a leader that may have been replaced', () => {
     expect(held).toEqual([true, false])
   })
 
-  test('goes on where its pings are answered', async () => {
+  test('continues if its pings are answered', async () => {
     const learner = await established()
     for (let ms = 500; ms < 20_000; ms += 500) {
       await parts.host.pass(500)
@@ -832,7 +832,7 @@ describe('a leader that may have been replaced', () => {
   })
 })
 
-test('who knows a newer configuration is not led', async () => {
+test('a server that knows a newer configuration is refused', async () => {
   const learner = new Puppet()
   leading.accept(learner.link)
   const writer = new Writer(20)

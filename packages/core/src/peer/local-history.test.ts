@@ -17,7 +17,7 @@ const databaseOptions = {
 } as unknown as ConstructorParameters<typeof Database>[0]
 const deafWire: PeerWire = { flushSoon() {}, close() {}, unsentBytes: 0 }
 
-test('what a leader sends is not exact from the moment at which it is ours', async () => {
+test('a database from the leader is not exact from the moment it is adopted', async () => {
   const sent = new Database(databaseOptions)
   sent.createSystemNodes()
   const from = new PacketLink(deafWire, 0)

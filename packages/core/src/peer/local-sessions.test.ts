@@ -47,7 +47,7 @@ describe.each(roles)('a session that is local to a %s', (role) => {
     expect(client.isClosed).toBe(true)
   })
 
-  test('changes what lasts without becoming global', async () => {
+  test('changes persistent nodes without becoming global', async () => {
     await serving()
     const client = await serverOf(role).connect()
     expect(await client.create('/a')).toBe(0)
@@ -98,7 +98,7 @@ describe.each(roles)('a session that is local to a %s', (role) => {
     }
   })
 
-  test('lives on as a global one as long as its client is heard of, and expires everywhere', async () => {
+  test('lives on as a global one while its client sends pings, and expires everywhere', async () => {
     await serving()
     const client = await serverOf(role).connect({ timeOut: 1000 })
     await client.create('/e', ephemeral)
@@ -112,7 +112,7 @@ describe.each(roles)('a session that is local to a %s', (role) => {
     for (const server of ensemble.servers.values()) expect(server.paths).toEqual([])
   })
 
-  test('is answered its ephemeral also where the client counts from zero', async () => {
+  test('gets the reply for its ephemeral even if its client numbers requests from zero', async () => {
     await serving()
     const client = await serverOf(role).connect()
     client['xid'] = -1
@@ -120,7 +120,7 @@ describe.each(roles)('a session that is local to a %s', (role) => {
     expect(client.replies).toMatchObject([{ xid: 0, zxid: (1n << 32n) + 2n }])
   })
 
-  test('that asks for an ephemeral and goes takes the ephemeral with it', async () => {
+  test('that creates an ephemeral and ends removes the ephemeral', async () => {
     await serving()
     const client = await serverOf(role).connect()
     client.askCreate('/e', ephemeral)
@@ -130,7 +130,7 @@ describe.each(roles)('a session that is local to a %s', (role) => {
     for (const server of ensemble.servers.values()) expect(server.paths).toEqual([])
   })
 
-  test('is closed without a transaction, behind what it asked for before', async () => {
+  test('is closed without a transaction, after its earlier requests', async () => {
     await serving()
     const client = await serverOf(role).connect()
     client.askCreate('/a')
@@ -158,7 +158,7 @@ describe.each(roles)('a session that is local to a %s', (role) => {
     expect(serverOf(role).peer!.localSessions!.size).toBe(0)
   })
 
-  test('expires where it lives, and nobody else hears of it', async () => {
+  test('expires on its server, and no other server knows of it', async () => {
     await serving()
     const here = serverOf(role)
     const client = await here.connect({ timeOut: 1000 })
@@ -199,7 +199,7 @@ describe.each(roles)('a session that is local to a %s', (role) => {
     expect(here.peer!.localSessions!.size).toBe(1)
   })
 
-  test('is refused an ephemeral that is asked for as something else', async () => {
+  test('is refused an ephemeral in any kind of create', async () => {
     await serving()
     const client = await serverOf(role).connect()
     const request = { path: '/e', data: null, acl: open, flags: ephemeral }

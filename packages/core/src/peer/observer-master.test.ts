@@ -63,7 +63,7 @@ describe('an observer of a follower', () => {
     expect(followers().map(({ id }) => id)).toContain(masterOf(observer()).id)
   })
 
-  test('keeps the order of its clients, also where they ask for much at once', async () => {
+  test('keeps the order of its clients, even if they send much at once', async () => {
     await serving(1)
     const client = await observer().connect()
     const asked = [
@@ -80,7 +80,7 @@ describe('an observer of a follower', () => {
     expect(client.replies.map(({ err }) => err)).toEqual([0, 0, 0, -110, -101, 0, 0])
   })
 
-  test('lets sessions live as long as their clients are heard of, and no longer', async () => {
+  test('lets sessions live while their clients send pings, and no longer', async () => {
     await serving(1)
     const client = await observer().connect({ timeOut: 1000 })
     expect(await client.create('/here', 1)).toBe(0)
@@ -93,7 +93,7 @@ describe('an observer of a follower', () => {
     await ensemble.until('its connection ends', () => client.isClosed)
   })
 
-  test('goes to another when its own is gone, and sessions go on there', async () => {
+  test('goes to another follower when its own is gone, and sessions continue there', async () => {
     await serving(1)
     const client = await observer().connect()
     expect(await client.create('/mine', 1)).toBe(0)
@@ -121,7 +121,7 @@ describe('an observer of a follower', () => {
     expect(observer(1).paths).toEqual(['/after', '/before'])
   })
 
-  test('is brought up by what it lacks, or by everything', async () => {
+  test('is synchronized by the transactions it lacks, or by a snapshot', async () => {
     await serving(1)
     const client = await ensemble.leader.connect()
     await client.create('/a')
@@ -144,7 +144,7 @@ describe('an observer of a follower', () => {
     expect(observer().paths).toEqual(['/a', '/b', '/c'])
   })
 
-  test('that knows more than a follower is not made to forget it', async () => {
+  test('that has more than a follower need not drop it', async () => {
     await serving(1)
     const client = await ensemble.leader.connect()
     await client.create('/a')
@@ -194,7 +194,7 @@ describe('an observer of a follower', () => {
 })
 
 describe('a session that moves', () => {
-  test('from an observer to its follower leaves nothing behind that still writes', async () => {
+  test('from an observer to its follower cannot write over its old connection', async () => {
     await serving(1)
     const probe = await ensemble.leader.connect()
     await probe.create('/probe')
@@ -229,7 +229,7 @@ describe('a session that moves', () => {
     expect(await moved.create('/moved')).toBe(0)
   })
 
-  test('to an observer is valid there only behind what it wrote elsewhere', async () => {
+  test('to an observer is valid there only after its earlier writes', async () => {
     await serving(1)
     const probe = await ensemble.leader.connect()
     await probe.create('/probe')
@@ -278,7 +278,7 @@ describe('many observers', () => {
     else expect(masters).toEqual(new Set(followers().map(({ id }) => id)))
   })
 
-  test('of which one takes nothing do not slow anybody down', async () => {
+  test('are not slowed down by one that reads nothing', async () => {
     await serving(3, { observerMaster: { queueBytesMax: 20_000 } })
     const client = await ensemble.leader.connect()
     await client.create('/first')

@@ -109,7 +109,7 @@ test('a snapshot says which transactions it may contain, beyond the one it is na
   expect(source.finish().zxid).toBe(3n)
 })
 
-test('of many writes that come at once, the log gets the first while the others are read', () => {
+test('the log gets the first of many writes while the others are read', () => {
   const started: number[] = []
   const peer = freshPeer(() => started.push(peer.takeBatch().records))
   const connection = connect(peer)
@@ -139,7 +139,7 @@ const createOwn =
     CreateRequest.write(writer, { path, data: null, acl, flags: 0 })
   }
 
-test('a write is decided by who its client was when it was sent, and before what came behind it', () => {
+test('a write is decided by the identities it was sent with, and before later requests', () => {
   const peer = freshPeer()
   const connection = connect(peer)
   const close = (writer: Writer): void => {
@@ -218,7 +218,7 @@ test('a create is logged as its transaction is written, and stored as it was sen
   }
 })
 
-test('what was sent before a frame that cannot be read is done', () => {
+test('requests before a malformed frame are executed', () => {
   const peer = freshPeer()
   const connection = connect(peer)
   send(peer, connection, authenticate, createOwn(1, '/before'), (writer) => writer.int(2))

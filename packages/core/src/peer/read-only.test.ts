@@ -36,13 +36,13 @@ async function cutOff(): Promise<void> {
   await ensemble.until('it serves reads', () => alone.peer!.isReadOnly)
 }
 
-test('with a quorum, a client that could do with reads alone may write', () => {
+test('with a quorum, a read-only client may write', () => {
   expect(member.isReadOnly).toBe(false)
   expect(alone.peer!.isReadOnly).toBe(false)
 })
 
 describe('a server that finds no leader', () => {
-  test('serves nobody for two seconds, and then reads', async () => {
+  test('serves no client for two seconds, and then reads', async () => {
     for (const server of others()) server.crash()
     await ensemble.until('it looks', () => alone.peer!.state === 'looking')
     await ensemble.pass(1950)
@@ -76,7 +76,7 @@ describe('a server that finds no leader', () => {
     expect(await client.exists('/a')).toBe(ok)
   })
 
-  test('refuses whatever needs a quorum, in the order in which it is asked', async () => {
+  test('refuses requests that need a quorum, in order', async () => {
     await cutOff()
     const client = await alone.connect({ readOnly })
     const node = { path: '/b', data: null, acl: open, flags: 0 }
@@ -100,12 +100,12 @@ describe('a server that finds no leader', () => {
     expect(alone.paths).toEqual(['/a', '/e'])
   })
 
-  test('turns away who wants to write, without a word', async () => {
+  test('refuses clients that are not read-only, without a reply', async () => {
     await cutOff()
     expect(await alone.connect()).toMatchObject({ isClosed: true, timeoutMs: undefined })
   })
 
-  test('turns away a session that the ensemble knows, whatever its password', async () => {
+  test('refuses a global session, whatever its password', async () => {
     await cutOff()
     for (const password of [member.password, new Uint8Array(16)]) {
       const session = { sessionId: member.sessionId, password }
@@ -150,7 +150,7 @@ describe('a server that finds no leader', () => {
     expect(await back.create('/b')).toBe(ok)
   })
 
-  test('may get everything from its next leader, also when somebody was watching', async () => {
+  test('may get a snapshot from its next leader, even if clients had watches', async () => {
     await cutOff()
     alone.crash()
     for (const { name } of await alone.disk.list('data/version-2')) {
@@ -181,7 +181,7 @@ describe('a server whose disk is full', () => {
     await ensemble.until('it serves reads', () => alone.peer!.isReadOnly)
   }
 
-  test('serves reads of what it knew, until there is room', async () => {
+  test('serves reads until there is room', async () => {
     await fillDisk()
     expect(alone.events.at(-1)).toEqual({ type: 'readOnlyWhileFull' })
     const client = await alone.connect({ readOnly })
@@ -196,13 +196,13 @@ describe('a server whose disk is full', () => {
     expect(await back.create('/b')).toBe(ok)
   })
 
-  test('serves nobody who wants to write, or whose session the ensemble knows', async () => {
+  test('serves no client that wants to write or has a global session', async () => {
     await fillDisk()
     expect(await alone.connect()).toMatchObject({ isClosed: true, timeoutMs: undefined })
     expect(await alone.connect({ session: member, readOnly })).toMatchObject({ isClosed: true })
   })
 
-  test('shows nobody what was logged and not committed, when there is room again', async () => {
+  test('does not show uncommitted transactions when there is room again', async () => {
     await fillDisk()
     const client = await alone.connect({ readOnly })
     client.ask('exists', { path: '/later', watch: true })
@@ -213,7 +213,7 @@ describe('a server whose disk is full', () => {
     expect(client.replies).toHaveLength(told)
   })
 
-  test('serves reads also when it is started so', async () => {
+  test('serves reads even if it starts with a full disk', async () => {
     alone.crash()
     await ensemble.pass(100)
     const promised = alone.epochs!.accepted

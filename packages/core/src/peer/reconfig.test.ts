@@ -89,7 +89,7 @@ describe('a configuration', () => {
     expect(textOf(ensemble.leader)).toContain('version=100000000')
   })
 
-  test('keeps version 0 where it cannot be changed', async () => {
+  test('keeps version 0 if it cannot be changed', async () => {
     const leader = await start(three, { rules: { reconfigEnabled: false } })
     expect(textOf(leader)).toContain('version=0')
     const client = await leader.connect()
@@ -141,7 +141,7 @@ describe('a server that joins', () => {
     expect(ensemble.leader).toBe(fourth)
   })
 
-  test('comes back as what it was when it crashes before it is a member', async () => {
+  test('comes back without a vote if it crashes before it is a member', async () => {
     await start()
     const fourth = await joiner(4)
     fourth.crash()
@@ -149,7 +149,7 @@ describe('a server that joins', () => {
     await ensemble.until('it follows', () => fourth.isServing)
   })
 
-  test('is an observer if the reconfig says so, and connects anew as one', async () => {
+  test('is an observer if the reconfig says so, and connects again as one', async () => {
     const leader = await start()
     const fourth = await joiner(4)
     const client = await leader.connect()

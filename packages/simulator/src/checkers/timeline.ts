@@ -3,7 +3,7 @@
  * each transaction is what its request should have become.
  */
 import { errorCodes, parentOf, readTxnBody, Reader, TxnHeader, type Txn } from '@zabra/protocol'
-import { isSameResult, isWrite, show, type Result } from '../client/request.ts'
+import { isSameResult, isWrite, show, type Request, type Result } from '../client/request.ts'
 import type { History, Operation } from '../history/history.ts'
 import { counterOf } from '../history/zxids.ts'
 import {
@@ -117,7 +117,8 @@ class Execution {
     if (isTooLate) return { tree, result: { err: 0 }, changes: [] }
     this.once(id, header)
     const session = this.sessions.get(clientId)
-    if (session === undefined || session.to !== undefined) {
+    const isAlive = session === undefined ? this.isLocal(operation) : session.to === undefined
+    if (!isAlive) {
       this.report(`transaction ${zxid} is of session ${clientId}, which is not alive there`)
     }
     const { identities } = operation
@@ -130,6 +131,12 @@ class Execution {
     this.compareLogged(operation, zxid, txn, step.result)
     this.checkSequence(operation, step)
     return step
+  }
+
+  /** A local session, which only one server knows, is in no log before its first ephemeral node. */
+  private isLocal({ session, request }: Operation): boolean {
+    const { hasLocalSessions, sessions } = this.history
+    return hasLocalSessions && sessions.has(session) && !createsEphemeral(request)
   }
 
   /** Each request takes effect at most once, and those of a session in the order they were sent. */
@@ -254,6 +261,11 @@ class Execution {
 const tooLate: ReadonlySet<number> = new Set([errorCodes.sessionMoved, errorCodes.sessionExpired])
 
 /** Requests that the connection answers, not the tree. */
+function createsEphemeral(request: Request): boolean {
+  const parts = request.op === 'multi' ? request.parts : [request]
+  return parts.some((part) => part.op === 'create' && (part.flags === 1 || part.flags === 3))
+}
+
 const unanswerable: ReadonlySet<string> = new Set([
   'auth',
   'whoAmI',

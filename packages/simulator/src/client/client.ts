@@ -266,6 +266,8 @@ export class SimClient implements FrameSink {
       this.stream?.close()
       this.disconnected('expired')
       this.forgetSession()
+      // A local session ends when its client goes elsewhere: there it begins another.
+      if (history.hasLocalSessions) this.wantedServer = this.server
       this.connectLater()
       return
     }

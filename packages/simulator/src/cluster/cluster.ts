@@ -82,9 +82,11 @@ export class Cluster {
             random.fork('ensemble options'),
             isChanging ? drawStrangers(membership, random.fork('strangers')) : undefined,
             mutant?.observerMasters,
+            mutant?.localSessions,
           )
             .map((one) => withKnobs(withEpochRoom(one, epochRoomMin), zab))
             .map((one) => ({ ...one, forceSync: mutant?.forceSync ?? one.forceSync }))
+    this.history.hasLocalSessions = options[0]!.ensemble?.localSessions === true
     this.names = options.map((_, i) => `server-${i + 1}`)
     const { world, network, recorder } = this
     this.servers = this.names.map(

@@ -35,6 +35,8 @@ export interface EnsembleSettings {
   readonly isChanging: boolean
   /** Whether followers accept observers. */
   readonly observerMasters: boolean
+  /** Sessions begin as local ones; the first ephemeral node makes one global. */
+  readonly localSessions: boolean
   readonly zab: ZabKnobs
 }
 
@@ -105,6 +107,7 @@ export async function joinEnsemble(
 ): Promise<{ peer: EnsemblePeer; network: SimPeerNetwork }> {
   const { db, recovery, disk, log, committedLog, host, ports, wake, events } = parts
   const { self, initLimit, syncLimit, counterMax, isChanging, observerMasters } = settings
+  const { localSessions } = settings
   const membership = isChanging ? await readMembers(disk) : settings.membership
   const epochs = await Epochs.load(disk, recovery.snapshotDir, db.lastZxid)
   events.epochs(epochs, db.lastZxid)
@@ -135,6 +138,7 @@ export async function joinEnsemble(
       syncLimit,
       ...(counterMax === undefined ? {} : { counterMax }),
       observerMaster: observerMasters ? { queueBytesMax: 1024 * 1024 } : undefined,
+      localSessions: localSessions ? { upgrading: true } : undefined,
       electionAddresses: [`${serverName(self)}:1`],
     },
     parts.clock(),

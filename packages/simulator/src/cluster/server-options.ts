@@ -37,6 +37,7 @@ export type ZabKnobs = Pick<
   | 'snapshotSizeFactor'
   | 'learnerQueueBytesMax'
   | 'leaderServes'
+  | 'readOnlyMode'
 >
 
 /** The schemes of the simulated authenticator. */
@@ -110,6 +111,7 @@ export function asEnsemble(
   random: Random,
   strangers: readonly Stranger[] | undefined,
   hasObserverMasters?: boolean,
+  hasLocalSessions?: boolean,
 ): ServerOptions[] {
   const initLimit = random.pick([5, 10])
   const syncLimit = random.pick([2, 5])
@@ -119,6 +121,7 @@ export function asEnsemble(
   const observerMasters = hasObserverMasters ?? random.fork('observer masters').chance(0.5)
   const logBytesMax = random.chance(0.3) ? 1000 : options.journal.logBytesMax
   const isChanging = strangers !== undefined
+  const localSessions = hasLocalSessions ?? random.fork('local sessions').chance(0.1)
   const forceSync = random.fork('forced syncs').chance(0.93)
   const zab = drawZab(random.fork('knobs'))
   const members = [...membership.servers.keys()].map((self) => ({ self, membership }))
@@ -140,6 +143,7 @@ export function asEnsemble(
       counterMax,
       isChanging,
       observerMasters,
+      localSessions,
       zab,
     },
   }))
@@ -154,5 +158,6 @@ function drawZab(random: Random): ZabKnobs {
     ...(random.chance(0.5) ? { snapshotSizeFactor: random.pick([-1, 0, 0, 10]) } : {}),
     ...(random.chance(0.1) ? { learnerQueueBytesMax: random.pick([2000, 10_000]) } : {}),
     ...(random.chance(0.1) ? { leaderServes: false } : {}),
+    ...(random.fork('read-only mode').chance(0.12) ? { readOnlyMode: true } : {}),
   }
 }

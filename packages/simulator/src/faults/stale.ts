@@ -2,6 +2,9 @@
  * The leader is paused and cut off from the other servers until they have elected another one. When
  * it resumes, it does not know that, and clients that know the newer state connect. It must answer
  * none of them while it believes to lead: its clock shows the pause, and no follower confirms it.
+ *
+ * One in three is only cut off. Such a leader may answer reads for a while, but not a sync, because
+ * no follower confirms it.
  */
 import type { Cluster } from '../cluster/cluster.ts'
 import type { SimServer } from '../cluster/server.ts'
@@ -26,7 +29,8 @@ export function staleLeader(cluster: Cluster, { forMs }: Fault): void {
   for (const [from, to] of pairs) network.block(from, to)
   const { now: pausedAt } = cluster.history
   const pausedMs = world.nowMs
-  process.pause()
+  const isPaused = forMs % 3 !== 0
+  if (isPaused) process.pause()
   const { resumes } = process
   // The others notice at once; otherwise all sessions might expire first.
   for (const stream of process.peerNetwork?.streams() ?? []) stream.far.fail()
@@ -46,9 +50,13 @@ export function staleLeader(cluster: Cluster, { forMs }: Fault): void {
       const isSame = leader.process === process && process.alive && process.resumes === resumes
       process.resume()
       const stoodStillMs = (world.nowMs - pausedMs) * leader.clock.rate
-      if (isSame && isReplaced && stoodStillMs > 2 * cluster.tickMs)
+      if (isPaused && isSame && isReplaced && stoodStillMs > 2 * cluster.tickMs) {
         watch(cluster, leader, pausedAt)
-      for (const client of clients) client.goTo(leader.name)
+      }
+      for (const client of clients) {
+        client.goTo(leader.name)
+        if (!isPaused) client.ask({ op: 'sync', path: '/a' })
+      }
     })
     world.after(1500, () => {
       for (const [from, to] of pairs) network.unblock(from, to)

@@ -51,6 +51,8 @@ export interface SessionRecord {
 
 export class History {
   readonly operations: Operation[] = []
+  /** Sessions may begin as local ones, which are in no log. */
+  hasLocalSessions = false
   /** Sessions of administrators, whose answers are not checked. */
   readonly adminSessions = new Set<bigint>()
   readonly conversations: Conversation[] = []

@@ -17,14 +17,18 @@ export const certaintyMutants: readonly Mutant[] = [
   ofLeader('a sync is answered by a leader that asks nobody whether it still leads', (leader) => {
     replace(inside(leader, 'certainty', 'confirmation'), 'isConfirmed', () => () => true)
   }),
-  ofLeader('a sync is confirmed by the answers to earlier pings', (leader) => {
-    const confirmation = inside(leader, 'certainty', 'confirmation')
-    const newest = (): number => Reflect.get(confirmation, 'confirmed') as number
-    replace(confirmation, 'want', (original: (...args: never[]) => number) => (...args) => {
-      original(...args)
-      return newest()
-    })
-  }),
+  ofLeader(
+    'a sync is confirmed by the answers to earlier pings',
+    (leader) => {
+      const confirmation = inside(leader, 'certainty', 'confirmation')
+      const newest = (): number => Reflect.get(confirmation, 'confirmed') as number
+      replace(confirmation, 'want', (original: (...args: never[]) => number) => (...args) => {
+        original(...args)
+        return newest()
+      })
+    },
+    { faults: ['staleLeader'] },
+  ),
   ofLeader('one follower that answers is enough to confirm a leader', (leader) => {
     replace<[number], boolean>(
       inside(leader, 'certainty', 'confirmation'),

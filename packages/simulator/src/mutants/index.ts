@@ -7,6 +7,7 @@ import { pipelineMutants } from './pipeline.ts'
 import type { ProgramMutant } from './program-mutant.ts'
 import { recoveryMutants } from './recovery.ts'
 import { moreRecipeMutants } from './more-recipes.ts'
+import { presenceMutants } from './presence.ts'
 import { recipeMutants } from './recipes.ts'
 import { storageMutants } from './storage.ts'
 import { windowMutants } from './windows.ts'
@@ -29,4 +30,5 @@ export const programMutants: readonly ProgramMutant[] = [
   ...clientMutants,
   ...recipeMutants,
   ...moreRecipeMutants,
+  ...presenceMutants,
 ]

@@ -185,7 +185,7 @@ export const recipeMutants: readonly ProgramMutant[] = [
 ]
 
 /** A write of a value with its witness ignores the version. */
-function valuesWithoutVersion(client: Client): void {
+export function valuesWithoutVersion(client: Client): void {
   replace(client, 'transaction', (original: () => Transaction) => () => {
     const transaction = original()
     replace(transaction, 'set', (set: Set) => (path, data, options) => {

@@ -23,6 +23,14 @@ function ofProposer(name: string, change: (proposer: Record<string, unknown>) =>
 }
 
 export const sessionMutants: readonly Mutant[] = [
+  {
+    ...ofLearner(
+      'a session stays local although it has an ephemeral node',
+      (_learner, _peer, { upstream }) =>
+        replace<[object], object>(upstream, 'makeGlobal', () => (session) => session),
+    ),
+    localSessions: true,
+  },
   ofLearner(
     'a follower does not tell its leader who was heard of',
     (_learner, _peer, { upstream }) => replace(upstream, 'touch', () => () => {}),

@@ -1,4 +1,10 @@
-import { Client, ZabraError, type ClientOptions, type State } from '@zabra/client'
+import {
+  Client,
+  ZabraError,
+  type ClientOptions,
+  type ResumableSession,
+  type State,
+} from '@zabra/client'
 import type { Cluster } from '../cluster/cluster.ts'
 import type { Random } from '../world/random.ts'
 import { ProgramProcess } from '../host/program-process.ts'
@@ -79,7 +85,8 @@ export class Program {
     })
     this.process = process
     stage.trace(`${name} starts, life ${life}`)
-    const actor = { index, life, name, process, chance: process.chance }
+    const connect = (session?: ResumableSession): Client => this.connect(process, session)
+    const actor = { index, life, name, process, chance: process.chance, connect }
     void this.live(actor, process)
   }
 
@@ -91,10 +98,12 @@ export class Program {
   }
 
   /** A separate client in this program. */
-  connect(process: ProgramProcess): Client {
+  connect(process: ProgramProcess, session?: ResumableSession): Client {
     const servers = this.cluster.servers.map(({ name }) => `${name}:2181`)
-    const client = new Client({ ...this.options, servers, host: process })
+    const client = new Client({ ...this.options, servers, host: process, session })
     this.stage.mutant?.client?.(client)
+    // Its first state follows that of another client.
+    if (session !== undefined) return client
     const witness = new StateWitness(this.name, this.stage, this.cluster, process, client.state)
     client.onState((state: State, before: State) => witness.told(state, before))
     return client

@@ -1,4 +1,4 @@
-import type { Client } from '@zabra/client'
+import type { Client, ResumableSession } from '@zabra/client'
 import type { Random } from '../world/random.ts'
 import type { ProgramProcess } from '../host/program-process.ts'
 import type { Stage } from './stage.ts'
@@ -13,6 +13,8 @@ export interface Actor {
   readonly process: ProgramProcess
   readonly chance: Random
   readonly client: Client
+  /** Another client of this program; of a session that it continues, if there is one. */
+  readonly connect: (session?: ResumableSession) => Client
 }
 
 /** What programs do in a run, and what must hold. One object per run. */

@@ -17,11 +17,16 @@ import { PartitionWorkload } from './workloads/partitions.ts'
 import { ConfigurationWorkload } from './workloads/configuration.ts'
 import { CounterWorkload } from './workloads/counter.ts'
 import { GroupWorkload } from './workloads/group.ts'
+import { HandOverWorkload } from './workloads/hand-over.ts'
+import { IdQueueWorkload } from './workloads/id-queue.ts'
 import { LeaderOnlyWorkload } from './workloads/leader-only.ts'
 import { NamesWorkload } from './workloads/names.ts'
+import { PartyWorkload } from './workloads/party.ts'
+import { PersistentNodeWorkload } from './workloads/persistent-nodes.ts'
 import { QueueWorkload } from './workloads/queue.ts'
 import { RendezvousWorkload } from './workloads/rendezvous.ts'
 import { ServicesWorkload } from './workloads/services.ts'
+import { SharedCountWorkload } from './workloads/shared-count.ts'
 import { TwoPhaseCommitWorkload } from './workloads/two-phase-commit.ts'
 
 /** The workloads by name. */
@@ -50,6 +55,11 @@ export const workloads = {
   lease: (stage) => new LeaseWorkload(stage),
   'delay-queue': (stage) => new DelayWorkload(stage),
   'set-partitioner': (stage) => new PartitionWorkload(stage),
+  party: (stage) => new PartyWorkload(stage),
+  'id-queue': (stage) => new IdQueueWorkload(stage),
+  'persistent-node': (stage) => new PersistentNodeWorkload(stage),
+  'shared-count': (stage) => new SharedCountWorkload(stage),
+  'session-hand-over': (stage) => new HandOverWorkload(stage),
 } as const satisfies Record<string, MakeWorkload>
 
 export type WorkloadName = keyof typeof workloads
@@ -80,4 +90,9 @@ export const weights: Readonly<Record<WorkloadName, number>> = {
   lease: 1,
   'delay-queue': 1,
   'set-partitioner': 1,
+  party: 1,
+  'id-queue': 1,
+  'persistent-node': 1,
+  'shared-count': 1,
+  'session-hand-over': 1,
 }

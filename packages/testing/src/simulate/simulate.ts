@@ -22,16 +22,16 @@ const shorterRunsMax = 40
  * unhandled or does not end. The error has the seed, a trace, and how to replay it.
  *
  *     await simulate({ seeds: 100, faults: ['cut', 'pause', 'crash'] }, ({ program, check }) => {
- *       let holders = 0
+ *       const tokens: bigint[] = []
  *       program(3, async ({ client, signal, sleep }) => {
+ *         const lock = new Lock(client, '/lock')
  *         while (!signal.aborted) {
- *           await using held = await new Lock(client, '/lock').acquire()
- *           holders++
+ *           await using held = await lock.acquire({ signal })
+ *           tokens.push(held.token)
  *           await sleep(50)
- *           holders--
  *         }
  *       })
- *       check('one holder', () => holders <= 1) // fails: see the tutorial
+ *       check('tokens grow', () => tokens.every((token, i) => i === 0 || token > tokens[i - 1]!))
  *     })
  */
 export async function simulate(

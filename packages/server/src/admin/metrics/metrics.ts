@@ -24,6 +24,11 @@ export async function collectMetrics(view: ServerView): Promise<Metric[]> {
     ...quotas(view),
     ...counters(view),
     counter('unsuccessful_handshake', view.handshakes.failed, 'TLS handshakes that failed.'),
+    counter(
+      'tls_handshake_exceeded',
+      view.peer.stats.limitsReached.handshakes,
+      'TLS handshakes that had to wait, or were refused, because of the limit handshakes.',
+    ),
     ...neverHere.map((name) => counter(name, 0, 'Always 0: zabra has nothing to count here.')),
     ...limitCounts(view),
     ...expiries(view),

@@ -19,6 +19,5 @@ export const neverHere = [
   'response_packet_get_children_cache_misses',
   'skip_learner_request_to_next_processor_count',
   'stale_replies',
-  'tls_handshake_exceeded',
   'unrecoverable_error_count',
 ] as const

@@ -13,6 +13,8 @@ export class DelayWorkload implements Workload {
   private readonly due = new Map<string, number>()
   private readonly put = new Set<string>()
   private readonly done = new Map<string, string>()
+  /** Items that may have been completed by a program that does not know. */
+  private readonly uncertain = new Set<string>()
   private items = 0
 
   constructor(stage: Stage) {
@@ -43,6 +45,7 @@ export class DelayWorkload implements Workload {
     try {
       const { value } = item
       if (stage.nowMs < due.get(value)!) stage.violate(`${name} gets ${value} before it is due`)
+      this.uncertain.add(value)
       await item.complete()
       const before = done.get(value)
       if (before !== undefined) stage.violate(`${name} completes ${value}, and so did ${before}`)
@@ -65,6 +68,9 @@ export class DelayWorkload implements Workload {
     )
     for (const item of this.done.keys())
       if (left.has(item)) stage.violate(`${item} is done, and still in the queue`)
+    for (const item of this.put)
+      if (!left.has(item) && !this.done.has(item) && !this.uncertain.has(item))
+        stage.violate(`${item} is lost`)
   }
 
   mayStay(node: string): boolean {

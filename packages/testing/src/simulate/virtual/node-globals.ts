@@ -46,6 +46,7 @@ function install(): () => void {
   const withdrawHost = provideHost(() => currentProgram()?.host)
   replaceTimers(patches)
   replaceClocks(patches)
+  replaceTemporal(patches)
   replaceRandomness(patches)
   replaceConsole(patches)
   refuseSockets(patches)
@@ -161,6 +162,34 @@ function replaceClocks(patches: Patches): void {
       return program === undefined ? bigint() : nanos(program)
     },
   })
+}
+
+/** What is needed of `Temporal`, which Node has from version 26 on. */
+interface TemporalNames {
+  readonly Instant: {
+    fromEpochMilliseconds(ms: number): { toZonedDateTimeISO(zone: unknown): object }
+  }
+  readonly Now: { timeZoneId(): string }
+}
+
+function replaceTemporal(patches: Patches): void {
+  const temporal = Reflect.get(globalThis, 'Temporal') as TemporalNames | undefined
+  if (temporal === undefined) return
+  const { Instant, Now } = temporal
+  const instant = (program: VirtualProcess) => Instant.fromEpochMilliseconds(program.wallMs())
+  const zoned = (program: VirtualProcess, [zone]: readonly unknown[]): object =>
+    instant(program).toZonedDateTimeISO(zone ?? Now.timeZoneId())
+  either(patches, Now, 'instant', instant)
+  either(patches, Now, 'zonedDateTimeISO', zoned)
+  for (const [key, convert] of [
+    ['plainDateTimeISO', 'toPlainDateTime'],
+    ['plainDateISO', 'toPlainDate'],
+    ['plainTimeISO', 'toPlainTime'],
+  ] as const)
+    either(patches, Now, key, (program, args) => {
+      const now = zoned(program, args)
+      return Reflect.apply(Reflect.get(now, convert) as AnyFunction, now, [])
+    })
 }
 
 function replaceRandomness(patches: Patches): void {
