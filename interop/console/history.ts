@@ -77,6 +77,7 @@ export async function history(stage: Stage): Promise<void> {
   await moment(stage, page, written)
   await difference(stage, page, written)
   await conflicts(stage, page)
+  await otherServer(stage)
   await rights(stage, written)
   await roles(stage)
   await looks(stage, written)
@@ -131,6 +132,16 @@ async function changes(stage: Stage, page: Page): Promise<void> {
   await page.reload()
   await until(async () => (await changeLines(page).count()) === 1)
   check('a link with filters shows the same', true)
+  await page.getByRole('button', { name: 'Save filter' }).click()
+  const saved = page.getByRole('navigation', { name: 'Saved filters' }).getByRole('link')
+  await stage.goTo(page, '#/history')
+  await changeLines(page).nth(10).waitFor()
+  await saved.getByText('/shop/workers/a, deleted').click()
+  await until(async () => (await changeLines(page).count()) === 1)
+  check('filters are saved in the browser', true)
+  await stage.axe(page, 'a saved filter')
+  await page.getByRole('button', { name: 'Saved', exact: true }).click()
+  await saved.waitFor({ state: 'detached' })
   await page.getByLabel('From', { exact: true }).fill('nonsense')
   check(
     'a point that is none is refused with examples',
@@ -343,6 +354,30 @@ async function difference(stage: Stage, page: Page, { whole, last }: Written): P
   await lines.filter({ hasText: '/shop/workers/a' }).getByRole('button').first().click()
   await lines.getByText('10.0.0.1:80').waitFor()
   await stage.axe(page, 'a difference of the tree')
+}
+
+/** The history goes on at another member when its server is lost, and at its own again. */
+async function otherServer(stage: Stage): Promise<void> {
+  const { ensemble, withConsole } = stage
+  const page = await stage.open('light')
+  await stage.goTo(page, `#/history?${query({ path: '/shop/lost', kinds: 'create,set' })}`)
+  await page.locator('.live-mark.on').waitFor()
+  await stage.client.create('/shop/lost', 'before')
+  await changeLines(page).first().waitFor()
+  await ensemble.stop(withConsole)
+  await page.getByText('It goes on at server').waitFor()
+  await page.locator('.live-mark.on').waitFor()
+  await stage.set('/shop/lost', 'after')
+  await until(async () => (await changeLines(page).count()) === 2)
+  const lines = await textsOf(page)
+  check(
+    'the history goes on at another member, without a gap',
+    lines[0]?.includes('set /shop/lost') === true && lines[1]?.includes('created') === true,
+    lines,
+  )
+  await page.context().close()
+  await ensemble.start(withConsole)
+  await until(() => ensemble.server(withConsole).peer.isServing)
 }
 
 /** A caller sees of the past what it may see now, and might then. */
