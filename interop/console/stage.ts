@@ -219,6 +219,11 @@ export class Stage implements AsyncDisposable {
     check(`${what} is not wider than the window`, widths[0]! <= widths[1]!, widths)
   }
 
+  /** Whether what is shown should look like a day's work. */
+  get takesPictures(): boolean {
+    return this.pictures !== undefined
+  }
+
   async picture(page: Page, name: string): Promise<void> {
     if (this.pictures !== undefined) {
       await page.screenshot({ path: `${this.pictures}/${name}.png` })

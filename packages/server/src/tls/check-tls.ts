@@ -94,7 +94,7 @@ function reportOf(
   const warnings = [...credentials.warnings]
   const [own] = chain
   const daysLeft = (Date.parse(own!.validTo) - now.getTime()) / dayMs
-  if (daysLeft <= 0) warnings.push('the certificate has expired: nobody will connect')
+  if (daysLeft <= 0) warnings.push('the certificate has expired: others will not connect')
   else if (daysLeft < warnBeforeDays) {
     warnings.push(`the certificate expires in ${Math.floor(daysLeft)} days`)
   }

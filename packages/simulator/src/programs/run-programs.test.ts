@@ -66,7 +66,7 @@ test.each(programMutants.filter((_, i) => i % 6 === 0))(
   60_000,
 )
 
-test('no mutant reaches for what is not there any more', async () => {
+test('no mutant replaces a method that no longer exists', async () => {
   for (const mutant of programMutants) {
     const { violations } = await runPrograms({ seed: 1, mutant })
     expect(violations.filter(isVoid), mutant.name).toEqual([])
