@@ -99,7 +99,7 @@ function Between({ path, from, to }: BetweenProps) {
   }
   const all = pages.flatMap(({ differences }) => differences)
   return (
-    <section aria-label="Differences">
+    <section class="changes" aria-label="Differences">
       <h2>
         {first.total === 0
           ? 'Nothing is different'
