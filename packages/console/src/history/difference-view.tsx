@@ -30,7 +30,7 @@ interface Page {
   readonly isPartial: boolean
 }
 
-/** What is different in the tree between two points. */
+/** The differences of the tree between two points. */
 export function DifferenceView() {
   const { query } = place.value
   const path = query.get('path') ?? '/'
