@@ -14,7 +14,7 @@ test('a row shows medians, spread and the ratio of the medians', () => {
   )
 })
 
-test('a target stands beside its ratio, with whether it is met', () => {
+test('a target is shown next to its ratio, with whether it is met', () => {
   const reads = new Series('read-100B', 'op/s', atLeast(5))
   const rss = new Series('RSS', 'MB', atMost(0.35))
   for (const row of [reads, rss]) {
@@ -33,7 +33,7 @@ test('a void round is counted in its cell, not hidden by the median of the other
   expect(renderTable('Load', [row], { labels, showTargets: false })).toContain('10.0 [1 void]')
 })
 
-test('what was measured on one side only has no ratio and misses its target', () => {
+test('a value of one side only has no ratio and misses its target', () => {
   const row = new Series('restart', 'ms', atMost(0.5))
   row.add('apache', 1000)
   const text = renderTable('Fill', [row], { labels, showTargets: true })

@@ -102,8 +102,8 @@ export async function runZkload(
     child.once('close', () => resolve())
     child.once('error', (error) => complaints.push(error.message))
   })
-  const nothing = { errors: 1, failed: 'no result', first_problem: complaints.join(' ') }
-  return parseResult(output) ?? nothing
+  const failure = { errors: 1, failed: 'no result', first_problem: complaints.join(' ') }
+  return parseResult(output) ?? failure
 }
 
 /** The output of zkload; undefined if it died before printing. */

@@ -6,7 +6,7 @@ test('all clients take part unless some are named, ours first', () => {
   expect(parseOptions(['--clients', 'java,zabra']).clients).toEqual(['java', 'zabra'])
 })
 
-test('what is not there is named', () => {
+test('unknown names are errors', () => {
   expect(() => parseOptions(['--clients', 'zabra,perl'])).toThrow('no client perl')
   expect(() => parseOptions(['--server', 'etcd'])).toThrow('no such server: etcd')
   expect(() => parseOptions(['--rounds', 'some'])).toThrow('--rounds takes a positive number')

@@ -22,7 +22,7 @@ test('services take up new settings while they run, and keep the last good ones'
   ])
 })
 
-test('a service that was cut off goes by what it knew, and then by what is new', async () => {
+test('a service that was cut off uses the last settings, and then the new ones', async () => {
   const { open, openProxied } = await tree()
   const { proxy, client } = await openProxied()
   await using greeter = await Greeter.start(client, () => {})

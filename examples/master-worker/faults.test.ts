@@ -74,7 +74,7 @@ test.each([1, 2, 3])(
   },
 )
 
-test('the story is told to its end', async () => {
+test('the story runs to its end', async () => {
   const { connectString } = await tree()
   const lines: string[] = []
   const results = await story(connectString, (line) => lines.push(line))

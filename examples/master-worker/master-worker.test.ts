@@ -16,7 +16,7 @@ test('a task is assigned, done, and its result learned', async () => {
   expect(await submitter.result(id)).toBe(42)
 })
 
-test('what a worker throws is the result of the task', async () => {
+test('an error of the work is the result of the task', async () => {
   const { open, submitter } = await system()
   start(await open(), () => Promise.reject(new Error('cannot be done')))
   const failure = await submitter.result(await submitter.submit(1)).catch((error: unknown) => error)
@@ -101,7 +101,7 @@ test('a worker that is only cut off for a moment keeps its task and does it once
   expect(slow.total).toBe(1)
 })
 
-test('a worker told to stop finishes what it has begun', async () => {
+test('a worker that is asked to stop finishes what it has begun', async () => {
   const { open, submitter } = await system()
   const slow = new Slow()
   const first = start(await open(), slow.work)
@@ -115,7 +115,7 @@ test('a worker told to stop finishes what it has begun', async () => {
   expect(await submitter.result(await submitter.submit('y'))).toBe('by the second')
 })
 
-test('a worker whose presence somebody deletes gives up its task, and comes back', async () => {
+test('a worker whose presence is deleted gives up its task, and comes back', async () => {
   const { open, submitter, client } = await system()
   const slow = new Slow()
   start(await open(), slow.work)

@@ -45,7 +45,7 @@ test('calls that wait together are one write', async () => {
   expect((await client.exists(path))?.version).toBe(before + 2)
 })
 
-test('who would wait too long takes nothing', async () => {
+test('a caller that would wait too long takes nothing', async () => {
   const { open } = await tree()
   const client = await open()
   const limiter = await RateLimiter.open(client, path, { permitsPerSecond: 1, burst: 1 })

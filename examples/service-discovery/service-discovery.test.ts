@@ -7,7 +7,7 @@ import { story } from './story.ts'
 
 const { tree } = useServer()
 
-test('services are found while they are there, and called in turn', async () => {
+test('services are found while they run, and called in turn', async () => {
   const { connectString } = await tree()
   const lines: string[] = []
   await story(connectString, (line) => lines.push(line))
@@ -36,7 +36,7 @@ test('an instance that was cut off for longer than its session is found again', 
   expect(await call(quotes)).toBe('a quote from ada')
 })
 
-test('who calls while nobody answers is told so', async () => {
+test('a call without an available instance is an error', async () => {
   const { open } = await tree()
   const client = await open()
   await using quotes = await new ServiceDiscovery(client, services).discover('quotes')

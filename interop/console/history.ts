@@ -55,7 +55,7 @@ async function write({ client, other }: Stage): Promise<Written> {
   const restricted = [...open.slice(0, 0), { perms: 1, id: open[0]!.id }, { perms: 31, id: boss }]
   await client.create('/shop/prices', 'one\ntwo\n')
   await client.must('setACL', { path: '/shop/prices', acl: restricted, version: -1 })
-  // What only the administrator may read, now and then.
+  // Only the administrator may read this, then and now.
   await client.create('/shop/secret', 'hidden value')
   await client.must('setACL', { path: '/shop/secret', acl: [{ perms: 31, id: boss }], version: -1 })
   const { zxid: whole } = await client.call('exists', { path: '/shop', watch: false })
@@ -77,6 +77,7 @@ export async function history(stage: Stage): Promise<void> {
   await moment(stage, page, written)
   await difference(stage, page, written)
   await conflicts(stage, page)
+  await otherServer(stage)
   await rights(stage, written)
   await roles(stage)
   await looks(stage, written)
@@ -131,6 +132,16 @@ async function changes(stage: Stage, page: Page): Promise<void> {
   await page.reload()
   await until(async () => (await changeLines(page).count()) === 1)
   check('a link with filters shows the same', true)
+  await page.getByRole('button', { name: 'Save filter' }).click()
+  const saved = page.getByRole('navigation', { name: 'Saved filters' }).getByRole('link')
+  await stage.goTo(page, '#/history')
+  await changeLines(page).nth(10).waitFor()
+  await saved.getByText('/shop/workers/a, deleted').click()
+  await until(async () => (await changeLines(page).count()) === 1)
+  check('filters are saved in the browser', true)
+  await stage.axe(page, 'a saved filter')
+  await page.getByRole('button', { name: 'Saved', exact: true }).click()
+  await saved.waitFor({ state: 'detached' })
   await page.getByLabel('From', { exact: true }).fill('nonsense')
   check(
     'a point that is none is refused with examples',
@@ -250,7 +261,7 @@ async function conflicts(stage: Stage, page: Page): Promise<void> {
   await dialog.getByRole('region', { name: 'Difference' }).waitFor()
   await stage.set('/shop/config', '{"a":3}')
   await dialog.getByRole('button', { name: /Restore over version/ }).click()
-  await dialog.getByText('Somebody else has changed it meanwhile').waitFor()
+  await dialog.getByText('Another client has changed it').waitFor()
   check(
     'a restore over another version changes nothing',
     (await stage.read('/shop/config')) === '{"a":3}',
@@ -345,6 +356,30 @@ async function difference(stage: Stage, page: Page, { whole, last }: Written): P
   await stage.axe(page, 'a difference of the tree')
 }
 
+/** The history goes on at another member when its server is lost, and at its own again. */
+async function otherServer(stage: Stage): Promise<void> {
+  const { ensemble, withConsole } = stage
+  const page = await stage.open('light')
+  await stage.goTo(page, `#/history?${query({ path: '/shop/lost', kinds: 'create,set' })}`)
+  await page.locator('.live-mark.on').waitFor()
+  await stage.client.create('/shop/lost', 'before')
+  await changeLines(page).first().waitFor()
+  await ensemble.stop(withConsole)
+  await page.getByText('It goes on at server').waitFor()
+  await page.locator('.live-mark.on').waitFor()
+  await stage.set('/shop/lost', 'after')
+  await until(async () => (await changeLines(page).count()) === 2)
+  const lines = await textsOf(page)
+  check(
+    'the history goes on at another member, without a gap',
+    lines[0]?.includes('set /shop/lost') === true && lines[1]?.includes('created') === true,
+    lines,
+  )
+  await page.context().close()
+  await ensemble.start(withConsole)
+  await until(() => ensemble.server(withConsole).peer.isServing)
+}
+
 /** A caller sees of the past what it may see now, and might then. */
 async function rights(stage: Stage, { whole }: Written): Promise<void> {
   const page = await stage.open('light')
@@ -384,7 +419,7 @@ async function rights(stage: Stage, { whole }: Written): Promise<void> {
   await reader.context().close()
 }
 
-/** What the history shows to a role that sees no data, and where there is none. */
+/** History for a role that sees no data, and on a server without history. */
 async function roles(stage: Stage): Promise<void> {
   const config = { 'admin.enableServer': 'true', 'admin.serverPort': 0, clientPort: 0 }
   const page = await (await stage.browser.newContext()).newPage()

@@ -105,7 +105,7 @@ const shows = (data: string): Received => ({
   stat: { dataLength: data.length, version: 0 },
 })
 
-test('what a stats node shows may differ, as long as it is a count', () => {
+test('the usage in a stats node may differ, as long as it is a count', () => {
   const theirs = result(0, shows('what a client wrote'))
   const entry = explain(op(readStats), theirs, result(0, shows('count=3,bytes=10')))
   expect(entry?.name).toBe('the use of a quota follows from the tree')
@@ -122,7 +122,7 @@ test('nothing else of a stats node may differ, in the tree that is left', () => 
   expect(explain(undefined, left(shows('count=4,bytes=9')), left(newer))).toBeUndefined()
 })
 
-test('setWatches may keep back events of nodes that are there, and nothing else', () => {
+test('setWatches may withhold events of existing nodes, and nothing else', () => {
   const lists = { data: [], exist: ['/P/a', '/P/b'], child: [], persistent: [], recursive: [] }
   const step = op({ op: 'setWatches2', relative: 'zero', ...lists } as Request)
   const event = (path: string, type: number): Received => ({

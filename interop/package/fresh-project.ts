@@ -3,6 +3,8 @@ import { join } from 'node:path'
 import { runTool, type ToolResult } from '../src/tools.ts'
 
 const npmMs = 180_000
+/** A simulation takes minutes on a busy machine. */
+const programMs = 300_000
 
 /** A user's project: a folder, and what npm installs there. */
 export class FreshProject {
@@ -21,7 +23,7 @@ export class FreshProject {
 
   /** Runs Node as a separate process in this folder. */
   node(...args: readonly string[]): Promise<ToolResult> {
-    return runTool(process.execPath, args, { cwd: this.folder, timeoutMs: 60_000 })
+    return runTool(process.execPath, args, { cwd: this.folder, timeoutMs: programMs })
   }
 
   /** Runs npx in this folder, as a user does. */

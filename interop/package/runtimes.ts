@@ -15,7 +15,7 @@ type Runtime = (typeof runtimes)[number]
 const releases = { bun: 'bun@1', deno: 'deno@2' } as const
 const programs = join(import.meta.dirname, 'consumer', 'runtimes')
 const typedProgram = join(import.meta.dirname, 'consumer', 'program.ts')
-const programMs = 60_000
+const programMs = 180_000
 
 /** The packages under Bun and Deno, which npm installs; under Node too, to judge the programs. */
 export function otherRuntimes(

@@ -23,7 +23,7 @@ import org.apache.curator.framework.recipes.locks.Revoker;
 import org.apache.curator.retry.RetryForever;
 import org.apache.zookeeper.data.Stat;
 
-/** Curator's recipes, held and given back as the harness says; see contender.ts for the words. */
+/** Runs Curator's recipes on command of the harness; contender.ts lists the commands. */
 public final class Contender {
   private static final int SESSION_MS = 3000;
   private static final int PATIENCE_S = 60;
@@ -55,7 +55,7 @@ public final class Contender {
     sharer = new Sharer(client);
   }
 
-  /** A mutex of Curator's belongs to a thread, so each hand has one of its own. */
+  /** A mutex of Curator's belongs to a thread, so each hand has its own. */
   private final class Hand {
     private final String name;
     private final ExecutorService thread = Executors.newSingleThreadExecutor();
@@ -184,7 +184,7 @@ public final class Contender {
     return lock::release;
   }
 
-  /** The ledger is written by compare and set, which only goes wrong where two are in at once. */
+  /** The ledger is written by compare-and-set, which fails only if two hold the lock at once. */
   private void write(String kind, String ledger, String name) throws Exception {
     if (kind.startsWith("semaphore")) {
       Thread.sleep(20);

@@ -1,4 +1,4 @@
-/** Programs that wait for one another. */
+/** Programs that wait for each other. */
 import type { Scenario } from './scenario.ts'
 import type { Hand } from './stage.ts'
 import type { Player } from './troupe.ts'
@@ -6,7 +6,10 @@ import { setTimeout as delay } from 'node:timers/promises'
 
 const earlyMs = 300
 
-/** Everybody comes, everybody leaves: nobody is in before the last came, out before the last left. */
+/**
+ * All members enter and leave: none enters before the last has arrived, or leaves before the last
+ * wants to.
+ */
 export function doubleBarrier(cast: readonly Player[]): Scenario {
   return {
     name: `double barrier of ${[...cast, ...cast].join(', ')}`,
@@ -20,7 +23,7 @@ export function doubleBarrier(cast: readonly Player[]): Scenario {
   }
 }
 
-/** One puts it up, others wait, somebody else takes it down. */
+/** One raises it, others wait, another one lowers it. */
 export function barrier(raiser: Player, lowerer: Player, waiter: Player): Scenario {
   return {
     name: `barrier of ${raiser}, lowered by ${lowerer}, passed by ${waiter}`,
@@ -42,7 +45,7 @@ export function barrier(raiser: Player, lowerer: Player, waiter: Player): Scenar
   }
 }
 
-/** The last one asks a while after the others, who must have waited for it. */
+/** The last one asks some time after the others, which must have waited for it. */
 async function together(
   hands: readonly Hand[],
   wish: readonly (string | number)[],

@@ -1,4 +1,7 @@
-/** Many at once on one path: everybody gets their turns, and never two that exclude each other. */
+/**
+ * Many programs at once on one path: all get their turns, and no two that exclude each other
+ * overlap.
+ */
 import { met, mostAtOnce, type Interval } from './intervals.ts'
 import type { Scenario } from './scenario.ts'
 import type { Hand, Stage } from './stage.ts'
@@ -7,7 +10,7 @@ import type { Player } from './troupe.ts'
 const handsEach = 2
 const turnsEach = 12
 
-/** How one player is asked for a recipe; kazoo can name its nodes in two ways. */
+/** How a player is asked for a recipe; kazoo can name its nodes in two ways. */
 export type KindOf = (player: Player) => string
 
 interface Group {
@@ -33,7 +36,7 @@ export function exclusive(
   }
 }
 
-/** Proves that the others would show it: these two do not know each other's nodes. */
+/** Proves that the other scenarios can fail: these two do not know each other's nodes. */
 export function strangers(scenario: Scenario): Scenario {
   return {
     name: `${scenario.name}, who are strangers: must be noticed`,
@@ -50,7 +53,7 @@ export function strangers(scenario: Scenario): Scenario {
   }
 }
 
-/** Readers exclude writers, writers everybody. */
+/** Readers exclude writers, writers exclude all. */
 export function readersAndWriters(
   cast: readonly Player[],
   { read, write }: { readonly read: KindOf; readonly write: KindOf },
@@ -73,7 +76,7 @@ export function readersAndWriters(
   }
 }
 
-/** So many at once and no more, but at some time as many. */
+/** At most this many at once, and at some time as many. */
 export function limited(permits: number, cast: readonly Player[]): Scenario {
   return {
     name: `semaphore of ${permits}, contended by ${cast.join(', ')}`,
@@ -103,7 +106,7 @@ async function contend(
       return { hand, kind: kindOf(player) }
     }),
   )
-  // All are there before the first one begins.
+  // All are ready before the first one begins.
   const ready = await Promise.all(playing)
   const turns = await Promise.all(
     ready.map(({ hand, kind }) => {
@@ -133,7 +136,7 @@ async function makeLedger({ client }: Stage, path: string): Promise<string> {
   return ledger
 }
 
-/** Each turn writes twice. */
+/** Checks that each turn wrote twice. */
 async function expectWrites({ client }: Stage, ledger: string, turns: number): Promise<void> {
   const { stat } = await client.get(ledger)
   if (stat.version !== turns * 2)

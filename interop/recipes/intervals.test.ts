@@ -7,16 +7,16 @@ const interval = (who: string, enteredNs: number, leftNs: number): Interval => (
   leftNs: BigInt(leftNs),
 })
 
-test('those who follow one another are never in together', () => {
+test('intervals that follow one another do not overlap', () => {
   expect(mostAtOnce([interval('b', 5, 9), interval('a', 1, 5)])).toHaveLength(1)
 })
 
-test('those who were in together are counted and named', () => {
+test('overlapping intervals are counted and named', () => {
   const three = [interval('a', 1, 6), interval('b', 2, 4), interval('c', 5, 8)]
   expect(mostAtOnce(three)).toEqual(['a', 'b'])
 })
 
-test('a writer who came while a reader was in is found', () => {
+test('a writer that entered while a reader was in is found', () => {
   const readers = [interval('r1', 1, 3), interval('r2', 2, 7)]
   expect(met(readers, [interval('w', 7, 9)])).toBeUndefined()
   expect(met(readers, [interval('w', 6, 9)])).toEqual(['r2', 'w'])

@@ -1,17 +1,17 @@
-/** Somebody had something from then to then. Both ends lie within the truth. */
+/** A time during which a program held something. It lies within the true time. */
 export interface Interval {
   readonly who: string
   readonly enteredNs: bigint
   readonly leftNs: bigint
 }
 
-/** The most that were in at the same time, and who they were. */
+/** The largest number of overlapping intervals, and their holders. */
 export function mostAtOnce(intervals: readonly Interval[]): readonly string[] {
   const steps = intervals.flatMap(({ who, enteredNs, leftNs }) => [
     { who, atNs: enteredNs, isEntry: true },
     { who, atNs: leftNs, isEntry: false },
   ])
-  // Who leaves in the moment in which another enters was not in with that one.
+  // One that leaves at the moment when another enters does not overlap with it.
   const inOrder = steps.toSorted(
     (a, b) => Number(a.atNs - b.atNs) || Number(a.isEntry) - Number(b.isEntry),
   )
@@ -25,7 +25,7 @@ export function mostAtOnce(intervals: readonly Interval[]): readonly string[] {
   return most
 }
 
-/** One of each kind that were in at the same time; undefined where they kept apart. */
+/** One of each kind that overlap; undefined if there are none. */
 export function met(
   some: readonly Interval[],
   others: readonly Interval[],

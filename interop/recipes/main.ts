@@ -14,7 +14,7 @@ import { scenarios } from './scenarios.ts'
 import { Stage } from './stage.ts'
 import { players, prepareTroupe, type Troupe } from './troupe.ts'
 
-/** Short ticks, so that sessions may be short and their expiry is soon seen. */
+/** Short ticks allow short sessions, which expire soon. */
 const cfg = `
 tickTime=500
 maxClientCnxns=0
@@ -96,7 +96,7 @@ function show(): void {
   const all = columns.flatMap(({ verdicts }) => verdicts)
   const count = (verdict: Verdict): number => all.filter((one) => one === verdict).length
   console.log(`${count('ok')} passed, ${count('FAIL')} failed, ${count('not run')} not run`)
-  // A run in which nothing could be tried has shown nothing.
+  // A run in which nothing was tested proves nothing.
   process.exitCode = count('FAIL') > 0 || count('ok') === 0 ? 1 : 0
 }
 

@@ -1,4 +1,4 @@
-/** Whoever asks first is first, whichever program asks. */
+/** The first to ask is the first to get it, whichever program asks. */
 import { isRefusal } from '@zabra/client'
 import { until } from '../src/until.ts'
 import type { KindOf } from './contention.ts'
@@ -11,13 +11,13 @@ const queuedMsMax = 10_000
 export interface Queue {
   readonly recipe: string
   readonly kindOf: KindOf
-  /** Where nodes of those who wait are, below the path. */
+  /** The path of waiting nodes, below the path of the recipe. */
   readonly waiters?: string
-  /** Whether who has it has a node there as well. */
+  /** Whether the holder has a node there as well. */
   readonly holderCounts?: boolean
 }
 
-/** Everybody queues twice, by turns; then one after another has it. */
+/** All queue twice, in turns; then they get it one after another. */
 export function inOrder(queue: Queue, cast: readonly Player[]): Scenario {
   const { recipe, kindOf } = queue
   return {
@@ -48,7 +48,7 @@ export function inOrder(queue: Queue, cast: readonly Player[]): Scenario {
   }
 }
 
-/** A writer, two readers, a writer, a reader: the two readers have it together. */
+/** A writer, two readers, a writer, a reader: the two readers hold it together. */
 export function readersBetweenWriters(
   cast: readonly [Player, Player],
   { read, write }: { readonly read: KindOf; readonly write: KindOf },
@@ -99,7 +99,7 @@ function expectSilence(hands: readonly Hand[], holder: Hand): void {
   if (early !== undefined) throw new Error(`VIOLATION: ${early.name} while ${holder.name} has it`)
 }
 
-/** So many wait behind whoever has it. */
+/** Waits until this many wait behind the holder. */
 export async function untilQueued(
   stage: Stage,
   path: string,

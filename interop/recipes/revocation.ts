@@ -1,7 +1,7 @@
 import type { Scenario } from './scenario.ts'
 import type { Player } from './troupe.ts'
 
-/** The holder is asked to give the lock back, and does so. */
+/** The holder is asked to release the lock, and does so. */
 export function revocation(holder: Player, asker: Player): Scenario {
   return {
     name: `lock of ${holder}, asked for by ${asker}`,

@@ -3,9 +3,9 @@ import type { Player } from './troupe.ts'
 
 /** Something that programs of several clients do together on one server. */
 export interface Scenario {
-  /** Ours among others. */
+  /** Includes the players. */
   readonly name: string
   readonly cast: readonly Player[]
-  /** On a path that is theirs alone; throws where something is not as it should be. */
+  /** Runs on a separate path; throws if something is wrong. */
   play(stage: Stage, path: string): Promise<void>
 }

@@ -1,4 +1,4 @@
-/** Programs that share what is not held: numbers, items, groups, services. */
+/** Shared state that is not held: numbers, items, groups, services. */
 import { text, type Client, type Stat } from '@zabra/client'
 import { until } from '../src/until.ts'
 import type { Scenario } from './scenario.ts'
@@ -9,7 +9,7 @@ const timesEach = 40
 const itemsEach = 15
 const comebackMsMax = 10_000
 
-/** All count at once, and no count is lost. */
+/** All increment at once, and no increment is lost. */
 export function counting(layout: 'long' | 'int', cast: readonly Player[]): Scenario {
   return {
     name: `counter (${layout}) of ${cast.join(', ')}`,
@@ -26,7 +26,7 @@ export function counting(layout: 'long' | 'int', cast: readonly Player[]): Scena
   }
 }
 
-/** All put in and all take out: every item comes out, and once. */
+/** All put and all take: every item comes out exactly once. */
 export function queue(cast: readonly Player[]): Scenario {
   return {
     name: `queue of ${cast.join(', ')}`,
@@ -48,7 +48,7 @@ export function queue(cast: readonly Player[]): Scenario {
   }
 }
 
-/** The item of one who dies is handed to somebody else, of another kind. */
+/** The item of a consumer that dies goes to another one, of another kind. */
 export function queueOfTheDead(first: Player, next: Player): Scenario {
   return {
     name: `queue: ${next} gets the item of ${first}, who is killed`,

@@ -4,7 +4,7 @@ import type { Player, Troupe } from './troupe.ts'
 
 const answerMsMax = 60_000
 
-/** One server with the programs that contend on it, and a client that looks on. */
+/** One server with the programs that contend on it, and a client that observes. */
 export class Stage implements AsyncDisposable {
   readonly client: Client
   readonly #address: string
@@ -31,14 +31,14 @@ export class Stage implements AsyncDisposable {
     return new Hand(await contender, `${player}-${name}`)
   }
 
-  /** Ends a program without any good-bye. */
+  /** Kills a program. */
   async kill(player: Player): Promise<void> {
     const contender = this.#running.get(player)
     this.#running.delete(player)
     await (await contender)?.kill()
   }
 
-  /** Whoever failed may still wait for something: the next ones begin anew. */
+  /** A program that failed may still wait for something: the next scenario gets new ones. */
   async clear(): Promise<void> {
     await Promise.all([...this.#running.keys()].map((player) => this.kill(player)))
   }
@@ -55,7 +55,7 @@ export class Stage implements AsyncDisposable {
   }
 }
 
-/** One of the things that a program does at the same time. */
+/** One of the parallel tasks of a program. */
 export class Hand {
   readonly name: string
   readonly #contender: Contender
@@ -69,7 +69,7 @@ export class Hand {
     this.#contender.tell(`${this.name} ${words.join(' ')}`)
   }
 
-  /** The rest of the next line about this hand, which must begin with the word. */
+  /** The rest of the next line of this hand, which must begin with the word. */
   async hear(word: string): Promise<readonly string[]> {
     const [first, ...rest] = await this.next()
     if (first !== word)
@@ -81,13 +81,13 @@ export class Hand {
     return this.#contender.nextFor(this.name)
   }
 
-  /** Whether something was said that nobody has heard yet. */
+  /** Whether there is a line that nobody has read yet. */
   get hasSpoken(): boolean {
     return this.#contender.hasLineFor(this.name)
   }
 }
 
-/** A program whose lines are sorted by the hands that they are about. */
+/** A program, with its output sorted by hand. */
 class Contender {
   readonly #player: Player
   readonly #program: Program

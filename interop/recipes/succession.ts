@@ -1,9 +1,11 @@
-/** A program is killed while it has something: the next one gets it when the session is over. */
+/**
+ * A program is killed while it holds something: the next one gets it when the session has ended.
+ */
 import { untilQueued, type Queue } from './order.ts'
 import type { Scenario } from './scenario.ts'
 import type { Player } from './troupe.ts'
 
-/** A session of 3 s ends after that and a tick at the latest; machines may be slow. */
+/** A session of 3 s ends at most a tick later; machines may be slow. */
 const inheritedMsMax = 10_000
 const sessionMs = 3000
 
@@ -26,7 +28,7 @@ export function succession(queue: Queue, victim: Player, heir: Player): Scenario
       const afterMs = Number(BigInt(heldAtNs) - killedAtNs) / 1e6
       waiter.tell('release')
       await waiter.hear('released')
-      // A heartbeat may have been sent a third of the timeout before.
+      // The last heartbeat may have been sent a third of the timeout before.
       if (afterMs < sessionMs / 2) throw new Error(`VIOLATION: inherited after ${afterMs} ms`)
       if (afterMs > inheritedMsMax) throw new Error(`inherited after ${afterMs} ms only`)
     },

@@ -3,11 +3,11 @@ import { curatorJars } from '../clients/curator/prepare.ts'
 import { compile, javaCommand } from '../clients/java/prepare.ts'
 import { pythonWithKazoo } from '../clients/kazoo/prepare.ts'
 
-/** Whose recipes. */
+/** The library whose recipes a program uses. */
 export type Player = 'zabra' | 'curator' | 'kazoo'
 export const players: readonly Player[] = ['zabra', 'curator', 'kazoo']
 
-/** How a contender of each is started, but for the address; or why it cannot be. */
+/** The command that starts a contender of each kind, without the address; or why there is none. */
 export type Troupe = Readonly<Record<Player, readonly string[] | { readonly missing: string }>>
 
 export async function prepareTroupe(): Promise<Troupe> {

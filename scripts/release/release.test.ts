@@ -53,7 +53,7 @@ test('a link of a README that leads nowhere is an error', () => {
   expect(() => absoluteLinks('[a](../../../elsewhere.md)', context)).toThrow('elsewhere.md')
 })
 
-test('what a bundle imports is found, Node and its own chunks apart', () => {
+test('the imports of a bundle are found, without Node and its own chunks', () => {
   const folder = mkdtempSync(join(tmpdir(), 'zabra-bundle-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   const entry = join(folder, 'entry.js')
@@ -71,12 +71,12 @@ test('what a bundle imports is found, Node and its own chunks apart', () => {
   expect(packagesImported([entry])).toEqual(['@scope/name', 'inner', 'later'])
 })
 
-test('what a bundle contains is found by the comments of esbuild', () => {
+test('the content of a bundle is found by the comments of esbuild', () => {
   const module = '// ../../node_modules/yaml/dist/index.js\nx\n  // node_modules/@a/b/c.js\n'
   expect(bundledPackages(module)).toEqual(['yaml', '@a/b'])
 })
 
-test('the published command depends only on what its bundle lacks', () => {
+test('the published command depends only on what its bundle does not contain', () => {
   const source = manifest('zabra', { dependencies: { inside: '1.2.3', outside: '4.5.6' } })
   const bundle = { files: [], imports: ['outside'], contains: new Map() }
   expect(commandManifest(source, bundle).dependencies).toEqual({ outside: '4.5.6' })
@@ -116,6 +116,6 @@ test.each<[string, Partial<ReleaseState>, string]>([
   expect(releaseProblems({ ...good, ...change })).toEqual([expect.stringContaining(problem)])
 })
 
-test('a prerelease does not become what users get', () => {
+test('a prerelease does not become the version that users install', () => {
   expect([distTagOf('1.2.3'), distTagOf('1.2.3-rc.1')]).toEqual(['latest', 'next'])
 })

@@ -24,7 +24,7 @@ test('every profile turns up', () => {
   expect([...seen].toSorted()).toEqual([...profiles].toSorted())
 })
 
-test('what would leave Apache unable to start again is left out where it restarts', () => {
+test('requests that keep Apache from starting are left out of programs with restarts', () => {
   for (let seed = 1; seed <= 100; seed++) {
     const requests = generate(seed, options).steps.flatMap((step) => {
       return step.do === 'op' ? [step.request] : step.do === 'burst' ? [...step.requests] : []

@@ -50,7 +50,7 @@ test('a newer notification without a zxid is a divergence', () => {
   expect(judge(programOf(op(exists)), older, newer)).toEqual({ seen: [], agrees: false })
 })
 
-test('a zxid spent on what cannot be decoded is taken out of all that follow', () => {
+test('a zxid spent on an undecodable request is removed from all that follow', () => {
   const program = programOf(op(exists), op({ ...setData, cut: 4 }), op(setData))
   const older = [result(reply(5n, 0)), result(reply(6n, -5)), result(reply(7n, 0))]
   const newer = [result(reply(5n, 0)), result(reply(5n, -5)), result(reply(6n, 0))]
@@ -95,7 +95,7 @@ test('a null ACL in a multi costs 3.8 a zxid', () => {
   expect(judge(program, older, newer).agrees).toBe(true)
 })
 
-test('exists without READ goes on where no watch was set, and is left out where one was', () => {
+test('exists without READ stays if it set no watch, and is removed if it did', () => {
   const older = () => [result(reply(5n, 0, { stat: { version: 0 } }))]
   const newer = () => [result(reply(5n, -102))]
   expect(judge(programOf(op(exists)), older(), newer())).toMatchObject({ agrees: true })
@@ -105,7 +105,7 @@ test('exists without READ goes on where no watch was set, and is left out where 
   expect(found).toMatchObject({ name: 'exists needs READ', rest: { steps: [] } })
 })
 
-test('what exists tells to those who may read must be the same', () => {
+test('the answer of exists to clients that may read must be the same', () => {
   const older = [result(reply(5n, 0))]
   const newer = [result(reply(5n, -101))]
   expect(judge(programOf(op(exists)), older, newer).agrees).toBe(false)

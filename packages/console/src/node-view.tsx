@@ -9,7 +9,7 @@ import { Crumbs, Facts } from './node-facts.tsx'
 import { changeListeners, generation, hrefOf, mayRead, mayWrite } from './state.ts'
 import { parentOf } from './paths.ts'
 import { QuotaView } from './quota-view.tsx'
-import { favorites, toggleFavorite } from './favorites.ts'
+import { favorites } from './stored-list.ts'
 
 /** More of a value is only loaded when it is asked for. */
 const firstBytes = 64 * 1024
@@ -65,8 +65,8 @@ export function NodeView({ path }: { readonly path: string }) {
         <div class="actions">
           <button
             type="button"
-            aria-pressed={favorites.value.includes(path)}
-            onClick={() => toggleFavorite(path)}
+            aria-pressed={favorites.has(path)}
+            onClick={() => favorites.toggle(path)}
           >
             Favorite
           </button>

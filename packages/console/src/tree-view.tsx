@@ -2,7 +2,7 @@ import { signal } from '@preact/signals'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { search } from './api.ts'
 import { Problem } from './dialog.tsx'
-import { favorites } from './favorites.ts'
+import { favorites } from './stored-list.ts'
 import { NodeView } from './node-view.tsx'
 import {
   changeListeners,
@@ -49,10 +49,10 @@ export function TreeView() {
 }
 
 function Favorites({ selected }: { readonly selected: string }) {
-  if (favorites.value.length === 0) return null
+  if (favorites.items.value.length === 0) return null
   return (
     <nav class="favorites" aria-label="Favorites">
-      {favorites.value.map((path) => (
+      {favorites.items.value.map((path) => (
         <a
           key={path}
           href={hrefOf('tree', { path })}

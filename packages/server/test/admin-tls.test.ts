@@ -68,7 +68,7 @@ test('commands and metrics are had over HTTPS alone', async () => {
   await expect(plain(metrics, '/metrics')).rejects.toThrow()
 })
 
-test('one port speaks both, and whoever says nothing is left in time', async () => {
+test('one port accepts both, and a silent client is closed in time', async () => {
   const { port, metrics } = await serve({
     ...authority.settings('ssl.quorum.'),
     'admin.portUnification': 'true',
@@ -83,7 +83,7 @@ test('one port speaks both, and whoever says nothing is left in time', async () 
   await new Promise((resolve) => silent.resume().once('close', resolve))
 })
 
-test('administrators may need certificates of an authority of their own, which prove who they are', async () => {
+test('administrators may need certificates of a separate authority, which prove their identities', async () => {
   const { port } = await serve({
     ...authority.settings('ssl.admin.'),
     'admin.forceHttps': 'true',

@@ -107,7 +107,7 @@ test('the JSON form says zxid, identities and the error as well, and no hash of 
   })
 })
 
-test('what is refused before it is a transaction is written too', async () => {
+test('requests that are refused before they become a transaction are logged too', async () => {
   const config = { 'enforce.auth.enabled': 'true', 'enforce.auth.schemes': 'digest' }
   const lines = await audited(config, async (client) => {
     await client.call('create', { path: '/a', data: null, acl: openAcl, flags: 0 })

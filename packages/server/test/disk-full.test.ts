@@ -28,7 +28,7 @@ async function onServer(
   })
 }
 
-test('a full disk refuses writes, serves the rest, and goes on when there is room', async () => {
+test('a full disk refuses writes, serves the rest, and recovers when there is room', async () => {
   await onServer(
     async (server) => {
       const holder = await RawClient.connect(server.port)

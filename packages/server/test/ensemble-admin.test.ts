@@ -49,7 +49,7 @@ async function mntr(role: Role): Promise<ReadonlyMap<string, string>> {
 
 const roles = ['leader', 'follower', 'observer'] as const
 
-test.each(roles)('a %s says who leads', async (role) => {
+test.each(roles)('a %s names the leader', async (role) => {
   expect(await command(role, 'leader')).toEqual({
     is_leader: role === 'leader',
     leader_id: ensemble.leader,
@@ -70,13 +70,13 @@ test.each(roles)('a %s says how far it has got, and whether it votes', async (ro
   })
 })
 
-test('the members that vote are told with their addresses', async () => {
+test('the voting members are listed with their addresses', async () => {
   const { current_config: members } = await command('observer', 'voting_view')
   expect(Object.keys(members as Answer)).toEqual(['1', '2', '3'])
   expect((members as Answer)['2']).toMatchObject({ learner_type: 'participant' })
 })
 
-test('a leader tells of its observers, and counts them anew when asked to', async () => {
+test('a leader lists its observers, and resets their counters on request', async () => {
   const answer = await command('leader', 'observers')
   expect(answer).toMatchObject({ synced_observers: 1, observers: [{ sid: observer, requests: 2 }] })
   await command('leader', 'observer_connection_stat_reset')
@@ -109,7 +109,7 @@ describe('mntr', () => {
   })
 
   test.each(['follower', 'observer'] as const)(
-    'of a %s counts what its leader says',
+    'of a %s count the packets of its leader',
     async (role) => {
       const values = await mntr(role)
       const told = (name: string): string | undefined => values.get(`zk_${name}`)
@@ -128,7 +128,7 @@ describe('mntr', () => {
   )
 })
 
-test('only a leader tells the sizes of proposals', async () => {
+test('only a leader reports the sizes of proposals', async () => {
   expect(await ensemble.ask(ensemble.leader, 'srvr')).toMatch(
     /\nProposal sizes last\/min\/max: \d+\/\d+\/\d+\n$/,
   )

@@ -32,7 +32,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-test('three servers elect a leader, and what one is told all of them know', async () => {
+test('three servers elect a leader, and a write to one is visible on all', async () => {
   await Promise.all(ids.map(start))
   await serving(3)
   expect(roles()).toContain('leading')
@@ -51,7 +51,7 @@ test('three servers elect a leader, and what one is told all of them know', asyn
   await writer.close()
 })
 
-test('when the leader goes, the others go on with everything that was acknowledged', async () => {
+test('when the leader stops, the others continue with everything acknowledged', async () => {
   await Promise.all(ids.map(start))
   await serving(3)
   const old = leader()
@@ -97,7 +97,7 @@ test('a server whose disk was lost gets everything from the leader', async () =>
   await writer.close()
 })
 
-test('a watch on one server tells of a write on another', async () => {
+test('a watch on one server fires for a write on another', async () => {
   await Promise.all(ids.map(start))
   await serving(3)
   const [watching, writing] = ids.filter((id) => id !== leader())

@@ -44,7 +44,7 @@ describe('the admin command hand_over', () => {
     await again.close()
   })
 
-  test('is for leaders, and for those who may', async () => {
+  test('needs a leader, and an authorized caller', async () => {
     ensemble = await EmbeddedEnsemble.start(admin)
     const { leader, followers } = ensemble
     const refused = await post(followers[0]!)

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { startServer } from '../src/embedded.ts'
 import { RawClient } from './support/raw-client.ts'
 
-test('a request is judged by what its connection had proven when it was sent', async () => {
+test('a request is checked with the identities that its connection had when it was sent', async () => {
   const server = await startServer()
   try {
     const client = await RawClient.connect(server.clientPort)

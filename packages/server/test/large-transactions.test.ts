@@ -25,7 +25,7 @@ async function createMany(client: RawClient): Promise<void> {
 
 const open = [{ perms: 31, id: { scheme: 'world', id: 'anyone' } }]
 
-test('a session with many nodes ends, and what came after it is read again', async () => {
+test('a session with many nodes ends, and later transactions are read again', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'zabra-large-'))
   closers.push(() => rmSync(dataDir, { recursive: true, force: true }))
   const first = await startServer({ config: { ...settings, dataDir } })
@@ -46,7 +46,7 @@ test('a session with many nodes ends, and what came after it is read again', asy
   await client.close()
 })
 
-test('an ensemble goes on when a session with many nodes ends', async () => {
+test('an ensemble continues when a session with many nodes ends', async () => {
   const ensemble = await EmbeddedEnsemble.start(settings)
   closers.push(() => ensemble.dispose())
   const { leader } = ensemble

@@ -52,7 +52,7 @@ onFullDisk(`a server outlives a full disk under its log${isSkipped}`, async () =
   }
 })
 
-test('a server outlives whoever read its log', async () => {
+test('a server outlives the reader of its log', async () => {
   const [port] = await freePorts(1)
   await inTemporaryFolder(async (dir) => {
     const server = await serve(dir, port!, ['ignore', 'pipe', 'pipe', 'ipc'])

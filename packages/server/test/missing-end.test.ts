@@ -77,7 +77,7 @@ describe.each(['stopped', 'killed'])('a server that was %s, and its newest log i
   afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
   test.each(Object.keys(damages))(
-    '%s: it does not start, unless told that it may',
+    '%s: it does not start without permission to lose data',
     async (what) => {
       const dataDir = mkdtempSync(join(tmpdir(), 'zabra-missing-'))
       onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }))

@@ -103,7 +103,7 @@ async function writeOn(id: number, path: string): Promise<void> {
   await client.close()
 }
 
-test('who the members are is kept beside zoo.cfg, and a restart finds it there', async () => {
+test('the members are stored beside zoo.cfg, and a restart uses them', async () => {
   await threeServing()
   write(4, [1, 2, 3, 4])
   await start(4)

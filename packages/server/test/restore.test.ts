@@ -39,7 +39,7 @@ function paths({ peer }: RunningServer): string[] {
 
 const all = (): RunningServer[] => [...ensemble.servers.values()]
 
-test('what the leader restores, every server has, and goes on from', async () => {
+test('every server gets what the leader restores, and continues from there', async () => {
   const leader = ensemble.server(ensemble.leader)
   const writer = await ensemble.connect(ensemble.followers[0]!)
   await writer.create('/kept')
@@ -109,7 +109,7 @@ test('a snapshot from an ensemble with more epochs does not lie in the future he
   }
 })
 
-test('a follower refuses, says who can, and goes on serving', async () => {
+test('a follower refuses, names the leader, and continues to serve', async () => {
   const follower = ensemble.server(ensemble.followers[0]!)
   const taken = await take(follower)
   const response = await restore(follower, taken)

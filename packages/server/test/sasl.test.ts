@@ -62,13 +62,13 @@ test.each([
   await client.close()
 })
 
-test('a JAAS file does as well; Kerberos for others in it is nobody’s business', async () => {
+test('a JAAS file works as well; Kerberos sections for other programs are ignored', async () => {
   const client = await connect({ 'java.security.auth.login.config': jaas })
   expect(await logIn(client, 'bob', 'with spaces ')).toBe(0)
   await client.close()
 })
 
-test('without the provider SASL proves who one is, but opens no ACL', async () => {
+test('without the provider SASL authenticates, but satisfies no ACL', async () => {
   const client = await connect({ 'java.security.auth.login.config': jaas })
   const acl = [{ perms: 31, id: { scheme: 'sasl', id: 'bob' } }]
   const create = { path: '/a', data: null, acl, flags: 0 }
@@ -76,7 +76,7 @@ test('without the provider SASL proves who one is, but opens no ACL', async () =
   await client.close()
 })
 
-test('an ACL holds users of SASL; super is one of everybody, a super user needs none', async () => {
+test('an ACL lists SASL users; super matches all of them, a super user needs none', async () => {
   const config = {
     'java.security.auth.login.config': jaas,
     'SASLAuthenticationProvider.superPassword': 'other',

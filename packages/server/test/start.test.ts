@@ -82,7 +82,7 @@ test('a misspelt setting of an embedded server is an error, and doubts are logge
   ])
 })
 
-test('a server that has stopped still tells where it was', async () => {
+test('a stopped server still knows its addresses', async () => {
   const server = await startServer()
   const { connectString } = server
   await server.stop()

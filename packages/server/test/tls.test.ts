@@ -144,7 +144,7 @@ test('a port for both takes TLS, plain clients and four-letter words', async () 
   expect(await askSecurely(clientPort, 'ruok', tls)).toBe('imok')
 })
 
-test('one who says nothing on a port for both is taken as plain, and closed in time', async () => {
+test('a silent client on a port for both is treated as plain, and closed in time', async () => {
   const server = await startServer({
     config: {
       'client.portUnification': 'true',
@@ -202,12 +202,12 @@ test('more connections than may wait for a handshake are closed', async () => {
   const limit = { 'netty.server.outstandingHandshake.limit': '1' }
   const server = await serve({ ...limit, 'ssl.clientAuth': 'none' })
   const sockets: Socket[] = []
-  for (let i = 0; i < 6; i++) {
+  for (let i = 0; i < 4; i++) {
     sockets.push(connectPlain(server.secureClientPort, '127.0.0.1').resume())
     await until(() => i === 0 || server.peer.stats.limitsReached.handshakes === i)
     await until(() => server.handshakes.underWay === 1)
   }
-  await until(() => sockets[5]!.closed)
+  await until(() => sockets[3]!.closed)
   for (const each of sockets) each.destroy()
 })
 
@@ -339,7 +339,7 @@ test('names in certificates of clients are checked where that is asked for', asy
   await expect(identities(secureClientPort, other)).rejects.toThrow()
 })
 
-test('what cannot be used keeps the server from starting, and is said', async () => {
+test('unusable settings keep the server from starting, with a reason', async () => {
   const cases: [Record<string, string>, RegExp][] = [
     [
       { 'ssl.keyStore.location': '/nowhere.pem' },

@@ -74,6 +74,7 @@ const slowFaults: ReadonlySet<string> = new Set([
   'crashInTakeover',
   'followerAway',
   'twoHistories',
+  'visitors',
 ])
 const slowFaultMs = 12_000
 /** After this many violations more of them add nothing. */
@@ -146,7 +147,11 @@ class Run {
       ...drawFaults(random.fork('faults'), { clients, durationMs, faults, isEnsemble }),
       ...drawFavored(random.fork('favored faults'), mutant?.faults ?? [], { clients, durationMs }),
       ...(isEnsemble ? drawHandOvers(random.fork('hand-overs'), { durationMs }) : []),
-      ...drawWindows(random.fork('windows'), { durationMs, isChanging: this.isChanging }),
+      ...drawWindows(random.fork('windows'), {
+        durationMs,
+        isChanging: this.isChanging,
+        hasReadOnlyMode: this.cluster.servers[0]!.options.ensemble?.zab.readOnlyMode === true,
+      }),
     ]
     // If members change, the servers needed for a quorum are not known in advance.
     this.fullServers = this.isChanging ? [] : drawMinority(random.fork('full disks'), this.cluster)
@@ -304,7 +309,7 @@ class Run {
     const { servers, clients, network } = this.cluster
     // A write takes up to six messages; a client with less patience may never get its answer.
     const patient = clients.filter(({ patienceMs }) => patienceMs > 8 * network.options.delayMsMax)
-    const isServing = (): boolean => servers.every((server) => server.process?.peer?.isServing)
+    const isServing = (): boolean => servers.every(({ takesPart }) => takesPart)
     await this.live(progressMsMax, isServing)
     for (const { name, options } of servers) {
       // If leaders accept no clients; the leader may change during a visit.
@@ -372,7 +377,7 @@ class Run {
     const { servers, recorder } = this.cluster
     const stateOf = (server: SimServer): string => {
       const peer = server.process?.peer
-      if (peer?.isServing !== true) return 'not serving'
+      if (peer === undefined || !server.takesPart) return 'not serving'
       const { zxid, digest, sessions } = recoveryOf(peer.db)
       const version = peer instanceof EnsemblePeer ? peer.config.version : 0n
       return `configuration ${version.toString(16)}, zxid ${zxid}, digest ${digest.toString(16)}, sessions [${sessions}]`

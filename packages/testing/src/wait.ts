@@ -1,13 +1,13 @@
 import type { Client, State } from '@zabra/client'
 
 export interface WaitOptions {
-  /** After so long it rejects; 30 s by default. */
+  /** The limit after which it rejects; 30 s by default. */
   readonly timeoutMs?: number | undefined
   readonly signal?: AbortSignal | undefined
 }
 
 export interface PollOptions extends WaitOptions {
-  /** How often to look; 20 ms by default. */
+  /** The interval of polling; 20 ms by default. */
   readonly everyMs?: number | undefined
 }
 
@@ -15,7 +15,7 @@ const defaultTimeoutMs = 30_000
 const defaultEveryMs = 20
 
 /**
- * It did not happen in time.
+ * The condition did not become true in time.
  *
  *     if (error instanceof WaitTimeoutError) console.log(error.message)
  */
@@ -24,8 +24,8 @@ export class WaitTimeoutError extends Error {
 }
 
 /**
- * Resolves when the condition gives something true, to that; it is looked at again and again, and may be
- * async. What it throws counts as `no`, and is the cause of the error at the end.
+ * Polls a condition, which may be async, and resolves to its first truthy value. If it throws, that
+ * counts as false; the last error is the cause of the final error.
  *
  *     await until(async () => (await client.children('/workers')).length === 3)
  */
@@ -52,7 +52,7 @@ export async function until<T>(
 }
 
 /**
- * Resolves when the client comes to this state, at once where it is in it.
+ * Resolves when the client is in this state, at once if it already is.
  *
  *     await untilState(client, 'suspended')
  */
@@ -67,7 +67,7 @@ export function untilState<Name extends State['name']>(
 }
 
 /**
- * Resolves at the next change to this state, also where the client is in it already.
+ * Resolves at the next change to this state, even if the client is in it already.
  *
  *     const resumed = nextState(client, 'connected')
  *     proxy.reset()
@@ -86,7 +86,7 @@ export function nextState<Name extends State['name']>(
 }
 
 /**
- * Resolves when the node has so many children, to their names; a node that does not exist has none. It
+ * Resolves to the names of the children when the node has this many; a missing node has none. It
  * waits by watches.
  *
  *     const names = await untilChildren(client, '/workers', 3)
@@ -103,7 +103,7 @@ export async function untilChildren(
     let wake = (): void => {}
     const changed = new Promise<void>((resolve) => (wake = resolve))
     const isThere = (await client.exists(path, { watch: wake })) !== undefined
-    // It may go in between.
+    // The node may be deleted in between.
     const children = isThere ? await client.children(path, { watch: wake }).catch(() => []) : []
     if (children.length === count) return children
     const leftMs = deadlineMs - performance.now()
@@ -116,7 +116,7 @@ export async function untilChildren(
 }
 
 /**
- * Resolves when the signal aborts, to its reason.
+ * Resolves to the signal's reason when it aborts.
  *
  *     const reason = await aborted(held.signal)
  */
@@ -129,7 +129,10 @@ export function aborted(signal: AbortSignal, options: WaitOptions = {}): Promise
   })
 }
 
-/** Resolves when `listen` calls back; in time, or it rejects. `listen` answers how to stop that. */
+/**
+ * Resolves when `listen` calls back, or rejects after the limit. `listen` returns a function that
+ * stops it.
+ */
 export function untilCalled<T>(
   what: string,
   { timeoutMs = defaultTimeoutMs, signal }: WaitOptions,

@@ -1,4 +1,4 @@
-/** What is said of ensembles in docs/testing.md, fault by fault. */
+/** The faults of an ensemble, in the order of docs/testing.md. */
 import { existsSync } from 'node:fs'
 import { connect, SessionExpiredError, type Client } from '@zabra/client'
 import { expect, onTestFinished, test } from 'vitest'
@@ -97,7 +97,7 @@ test('what is held in one direction still comes in the other', async () => {
   const ensemble = await start()
   const leader = await ensemble.leader()
   const [follower] = await ensemble.followers()
-  // It hears nothing, and leaves its leader.
+  // It receives nothing, and leaves its leader.
   ensemble.hold({ from: [leader], to: [follower!] })
   await until(() => !follower!.isServing)
   expect(await ensemble.leader()).toBe(leader)
@@ -185,7 +185,7 @@ test('observers follow and do not vote', async () => {
   expect(ensemble.server(4).role).toBe('observer')
   await ensemble.server(1).kill()
   await ensemble.server(2).kill()
-  // Of three voters one is left.
+  // One of three voters is left.
   await until(() => !ensemble.server(4).isServing)
 })
 

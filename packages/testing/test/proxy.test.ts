@@ -1,11 +1,11 @@
-/** What a proxy does to connections, seen from both of their ends. */
+/** The faults of a proxy, as both ends of a connection see them. */
 import { connect as dial, createServer, type AddressInfo, type Socket } from 'node:net'
 import { connect } from '@zabra/client'
 import { startServer } from '@zabra/server'
 import { expect, onTestFinished, test } from 'vitest'
 import { startProxy, untilState, type FaultProxy } from '../src/index.ts'
 
-/** A server that keeps what it hears, and a proxy before it. */
+/** A server that records what it receives, and a proxy in front of it. */
 async function stage() {
   const sockets: Socket[] = []
   let arrived: (() => void) | undefined
@@ -158,7 +158,7 @@ test('a connection is reset after exactly so many bytes', async () => {
   near.write('ab')
   near.write('cdef')
   await happened
-  // With bytes before it, a reset is an end for Node.
+  // If bytes came before it, Node reports a reset as an end.
   expect(['ECONNRESET', 'end']).toContain(await end)
   expect(text).toBe('abcd')
   // Once: the next connection carries more.

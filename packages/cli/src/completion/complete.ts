@@ -20,7 +20,7 @@ export interface CompletionOptions {
   readonly client?: Client | undefined
 }
 
-const nothing: Completion = { mode: 'words', candidates: [] }
+const noCompletion: Completion = { mode: 'words', candidates: [] }
 
 /** How long a person waits for the candidates. */
 const patienceMs = 1000
@@ -37,7 +37,7 @@ export async function complete(
   if (first === undefined) return commandNames(table, typed)
   if (first === 'help') return complete(table, words.slice(1), options)
   const entry = Object.hasOwn(table, first) ? table[first] : undefined
-  if (entry === undefined) return nothing
+  if (entry === undefined) return noCompletion
   const { command } = await entry.load()
   if (command.kind === 'group') {
     const isMain = (words[1] ?? '').startsWith('-')
@@ -93,7 +93,7 @@ function inCommand(
     )
   const specs = Object.values(command.arguments ?? {})
   const spec = specs[given.length] ?? (specs.at(-1)?.many === true ? specs.at(-1) : undefined)
-  return spec === undefined ? nothing : ofKind(spec.kind, typed, before, command, options)
+  return spec === undefined ? noCompletion : ofKind(spec.kind, typed, before, command, options)
 }
 
 async function ofKind(
@@ -118,7 +118,7 @@ async function ofKind(
     }
     case 'text':
     case 'command':
-      return nothing
+      return noCompletion
     default:
       return matching(
         kind.map((word) => ({ word, help: '' })),

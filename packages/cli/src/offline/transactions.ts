@@ -83,23 +83,23 @@ export function decodeTransaction(file: string, position: number, reader: Reader
   }
 }
 
-const nothing = { path: undefined, data: undefined, error: undefined, version: undefined }
+const noDetails = { path: undefined, data: undefined, error: undefined, version: undefined }
 
 function changesOf(txn: Txn): LoggedChange[] {
   if ('txns' in txn.body) return txn.body.txns.flatMap(changesOf)
   const operation = operationName(txn.type) ?? `operation ${txn.type}`
   const { body } = txn
   if ('err' in body)
-    return [{ ...nothing, operation, error: errorName(body.err) ?? String(body.err) }]
+    return [{ ...noDetails, operation, error: errorName(body.err) ?? String(body.err) }]
   if ('paths2Delete' in body) {
     const deleted = (body.paths2Delete ?? []).map((path) => ({
-      ...nothing,
+      ...noDetails,
       operation: 'delete',
       path,
     }))
-    return [{ ...nothing, operation }, ...deleted]
+    return [{ ...noDetails, operation }, ...deleted]
   }
-  if (!('path' in body)) return [{ ...nothing, operation }]
+  if (!('path' in body)) return [{ ...noDetails, operation }]
   return [
     {
       operation,

@@ -24,7 +24,7 @@ export interface Turn {
   readonly startedAtMs: number
 }
 
-const nothing = (): void => {}
+const doNothing = (): void => {}
 
 /**
  * An error made when a reply arrives has a stack that ends there; this replaces it by the caller's.
@@ -62,8 +62,8 @@ export class Call<Request = unknown, Result = unknown> {
   context: unknown
   /** Cancels the deadline, and removes the listener from a signal. */
   release: (() => void) | undefined
-  private resolve: (value: Result) => void = nothing
-  private reject: (reason: unknown) => void = nothing
+  private resolve: (value: Result) => void = doNothing
+  private reject: (reason: unknown) => void = doNothing
 
   constructor(kind: Kind<Request, Result>, request: Request, path?: string) {
     this.kind = kind
@@ -80,7 +80,7 @@ export class Call<Request = unknown, Result = unknown> {
 
   /** The caller still waits for the reply, and will see an error. */
   get isAwaited(): boolean {
-    return this.reject !== nothing && !this.isDone
+    return this.reject !== doNothing && !this.isDone
   }
 
   succeed(value: Result): void {

@@ -61,7 +61,7 @@ const keptBytesMax = 256 * 1024
 /** Bytes after which a piece leaves before the turn ends, so that the server can start earlier. */
 const earlyBytes = 8 * 1024
 const watchListBytesMax = 128 * 1024
-const nothing = new Uint8Array(0)
+const noBytes = new Uint8Array(0)
 
 /**
  * The messages of a client across its connections: sends requests in the order they were made,
@@ -340,7 +340,7 @@ export class Conversation {
     this.options.stats.bytesSent += out.position
     const isTaken = this.link.send(out.written(), framesOut)
     this.isBackedUp = this.link.isFull
-    if (!isTaken || out.bytes.length > keptBytesMax) out.adopt(nothing)
+    if (!isTaken || out.bytes.length > keptBytesMax) out.adopt(noBytes)
     out.reset()
   }
 

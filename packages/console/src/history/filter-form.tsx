@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
-import type { ChangeFilter } from './filter.ts'
+import { savedFilters } from '../stored-list.ts'
+import { filterIn, filterText, queryOf, type ChangeFilter } from './filter.ts'
 import { changeKinds, kindText, type ChangeKind } from './change.ts'
 import { PointField } from './point-field.tsx'
 
@@ -27,6 +28,7 @@ export function FilterForm({ filter, onChange }: Props) {
   const [path, setPath] = useState(filter.path)
   const [session, setSession] = useState(filter.session ?? '')
   const isFiltered = JSON.stringify({ ...none, ...filter }) !== JSON.stringify(none)
+  const key = new URLSearchParams(queryOf(filter)).toString()
   const isSessionRight = session === '' || /^0x[0-9a-f]{1,16}$/i.test(session)
   const now = (): ChangeFilter => ({
     ...filter,
@@ -126,12 +128,36 @@ export function FilterForm({ filter, onChange }: Props) {
           ))}
         </span>
         {isFiltered && (
-          <button type="button" class="chip" onClick={() => onChange(none)}>
-            Clear
-          </button>
+          <>
+            <button type="button" class="chip" onClick={() => onChange(none)}>
+              Clear
+            </button>
+            <button
+              type="button"
+              class="chip"
+              aria-pressed={savedFilters.has(key)}
+              onClick={() => savedFilters.toggle(key)}
+            >
+              {savedFilters.has(key) ? 'Saved' : 'Save filter'}
+            </button>
+          </>
         )}
         <button class="hidden">Apply</button>
       </div>
+      {savedFilters.items.value.length > 0 && (
+        <nav class="saved" aria-label="Saved filters">
+          {savedFilters.items.value.map((each) => (
+            <a
+              key={each}
+              href={`#/history?${each}`}
+              aria-current={each === key ? 'page' : undefined}
+            >
+              <span aria-hidden="true">★ </span>
+              {filterText(filterIn(new URLSearchParams(each)))}
+            </a>
+          ))}
+        </nav>
+      )}
     </form>
   )
 }

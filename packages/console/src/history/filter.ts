@@ -1,6 +1,6 @@
 /** Which changes are shown; it lives in the address of the page. */
-import type { Query } from '../api.ts'
-import { changeKinds, type ChangeKind } from './change.ts'
+import { changeKinds, kindText, type ChangeKind } from './change.ts'
+import { pointText } from './points.ts'
 
 export interface ChangeFilter {
   readonly path: string
@@ -40,6 +40,18 @@ export function queryOf(filter: ChangeFilter): Record<string, string> {
 }
 
 /** The same without the range: what happens now has no end. */
-export function liveQueryOf(filter: ChangeFilter): Query {
+export function liveQueryOf(filter: ChangeFilter): Record<string, string> {
   return queryOf({ ...filter, from: undefined, to: undefined })
+}
+
+/** A filter in words, as its name. */
+export function filterText({ path, isExact, session, kinds, from, to }: ChangeFilter): string {
+  const parts = [
+    path === '' ? '' : isExact ? `${path} itself` : path,
+    session === undefined ? '' : `session ${session}`,
+    kinds.map((kind) => kindText[kind].toLowerCase()).join(' or '),
+    from === undefined ? '' : `from ${pointText(from)}`,
+    to === undefined ? '' : `to ${pointText(to)}`,
+  ].filter((part) => part !== '')
+  return parts.length === 0 ? 'all changes' : parts.join(', ')
 }

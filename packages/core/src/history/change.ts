@@ -52,7 +52,7 @@ export interface Change {
 
 type Detail = Pick<Change, 'kind' | 'path'> & Partial<Change>
 
-const nothing = {
+const noDetails = {
   version: undefined,
   data: undefined,
   dataLength: undefined,
@@ -85,7 +85,7 @@ export function changesOf(header: TxnHeader, txn: Txn): Change[] {
     parts: details.length,
   }
   return details.map((detail, part) => ({
-    ...nothing,
+    ...noDetails,
     ...common,
     part,
     dataLength: detail.data === undefined ? undefined : (detail.data?.length ?? 0),

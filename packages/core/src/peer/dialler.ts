@@ -76,11 +76,11 @@ export class Dialler {
     }
   }
 
-  private async dial(server: ServerId, door: PeerPort): Promise<PacketLink> {
+  private async dial(server: ServerId, port: PeerPort): Promise<PacketLink> {
     const { host, network, nowMs } = this.parts
     const { tickMs, initLimit, dialLimit = initLimit, rules } = this.options
     const attach = (wire: PeerWire): PacketLink => new PacketLink(wire, nowMs(), rules.txnBytesMax)
-    const dialling = network.dial(server, attach, door)
+    const dialling = network.dial(server, attach, port)
     try {
       return await within(host, tickMs * dialLimit, 'connecting to another server', dialling)
     } catch (error) {

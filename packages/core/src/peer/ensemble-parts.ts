@@ -25,10 +25,10 @@ export interface PeerNetwork {
   dial(
     server: ServerId,
     attach: (wire: PeerWire) => PacketLink,
-    door?: PeerPort,
+    port?: PeerPort,
   ): Promise<PacketLink>
   /** Whether learners can connect here; each one goes to `acceptLearner`. */
-  listen(isOn: boolean, door?: PeerPort): void
+  listen(isOn: boolean, port?: PeerPort): void
   /** The addresses of the members; during a change both the old and the new ones are given. */
   reconfigure(committed: Membership, seen: Membership | undefined): void
   /** Carries out what the election's connections ask for; never a `message`. */

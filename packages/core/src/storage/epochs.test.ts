@@ -34,7 +34,7 @@ test('files that are missing follow from the history', async () => {
   expect(await load(disk, 4n)).toMatchObject({ accepted: 4n, current: 4n })
 })
 
-test('what was set is what a restart reads', async () => {
+test('a restart reads the epochs that were set', async () => {
   const disk = await diskWith({})
   const epochs = await load(disk)
   await epochs.setAccepted(7n)
@@ -71,7 +71,7 @@ test('a crash at any call leaves the epoch before or the one after, and a server
   }
 })
 
-test('a write that a role left behind does not land on top of a later one', async () => {
+test('the late write of an earlier role does not overwrite a later one', async () => {
   const disk = await diskWith({ acceptedEpoch: '1', currentEpoch: '1' })
   const epochs = await load(disk, 1n)
   const older = epochs.setAccepted(2n)
@@ -108,7 +108,7 @@ test('an epoch that was written and not renamed says that its history is whole',
   expect(await load(await diskWith(files), 3n)).toMatchObject({ current: 5n })
 })
 
-test('what is left of a torn write says nothing', async () => {
+test('the rest of a torn write is ignored', async () => {
   for (const torn of ['', '1']) {
     const files = { acceptedEpoch: '12', currentEpoch: '10', 'currentEpoch.tmp': torn }
     expect(await load(await diskWith(files), 12n)).toMatchObject({ current: 12n })
@@ -143,7 +143,7 @@ test('an epoch that a killed process left in the cache alone is durable before i
   expect(await load(disk, 2n)).toMatchObject({ current: 3n })
 })
 
-test('promises beyond all reason are known as such, and taken back where that is asked for', async () => {
+test('absurd promises are recognized, and revoked on request', async () => {
   const disk = await diskWith({ acceptedEpoch: '2147483392', currentEpoch: '4' })
   expect(await load(disk, 4n)).toMatchObject({ accepted: 2_147_483_392n, isAbsurd: true })
   await Epochs.load(disk, directory, epochStart(4n) + 5n, { resetsAccepted: true })

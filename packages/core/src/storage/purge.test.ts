@@ -39,7 +39,7 @@ test('a snapshot that is not complete does not count', () => {
   expect(planPurge({ snapshots: broken, logs }, { retainCount: 3 })).toEqual(['snapshot.0'])
 })
 
-test('nothing goes where no snapshot is complete', () => {
+test('nothing is removed if no snapshot is complete', () => {
   expect(planPurge({ snapshots: [snapshot(10, false)], logs }, { retainCount: 1 })).toEqual([])
 })
 
@@ -111,7 +111,7 @@ test('after a purge the database is recovered as before', async () => {
   expect(recovered.snapshotFile).toBe('snapshot.14')
 })
 
-test('snapshots are gone durably before the logs that follow them', async () => {
+test('snapshots are removed durably before the logs after them', async () => {
   const disk = new MemoryDisk()
   await disk.makeDirectory(directory)
   for (let i = 0; i < 4; i++) {

@@ -53,7 +53,7 @@ class End {
 /** What one server reaches the others by. */
 export class TestNetwork implements PeerNetwork {
   peer!: EnsemblePeer
-  private readonly doors = new Set<PeerPort>()
+  private readonly ports = new Set<PeerPort>()
   private readonly world: TestEnsemble
   private readonly self: ServerId
   private readonly elections = new Map<number, End>()
@@ -71,9 +71,9 @@ export class TestNetwork implements PeerNetwork {
     for (const end of this.ends) end.close()
   }
 
-  listen(isOn: boolean, door: PeerPort = 'quorum'): void {
-    if (isOn) this.doors.add(door)
-    else this.doors.delete(door)
+  listen(isOn: boolean, port: PeerPort = 'quorum'): void {
+    if (isOn) this.ports.add(port)
+    else this.ports.delete(port)
   }
 
   /** Here a server is where its number says. */
@@ -82,13 +82,13 @@ export class TestNetwork implements PeerNetwork {
   async dial(
     server: ServerId,
     attach: (wire: PeerWire) => PacketLink,
-    door: PeerPort = 'quorum',
+    port: PeerPort = 'quorum',
   ): Promise<PacketLink> {
     await Promise.resolve()
     const there = this.reach(server)
-    if (there === undefined || !there.doors.has(door)) throw new Error('the connection was refused')
+    if (there === undefined || !there.ports.has(port)) throw new Error('the connection was refused')
     const [mine, theirs] = this.connect(there)
-    there.attachWire(theirs, this.self, (wire) => there.peer.acceptLearner(wire, door))
+    there.attachWire(theirs, this.self, (wire) => there.peer.acceptLearner(wire, port))
     return this.attachWire(mine, server, attach)
   }
 

@@ -2,8 +2,8 @@ import { isRefusal, type Client, type Data, type OneShotWatch, type Stat } from 
 import { onAbort } from '@zabra/client/internal'
 
 /** Notifies a waiter once when a path has changed. */
-interface Bell {
-  readonly ring: OneShotWatch
+interface Notifier {
+  readonly notify: OneShotWatch
   readonly listeners: Set<() => void>
   isArmed: boolean
 }
@@ -12,23 +12,23 @@ interface Bell {
  * One function for each path and kind: a client keeps the same function only once, so waiting again
  * and again for the same node does not pile up watches.
  */
-const bellsOf = new WeakMap<Client, Map<string, Bell>>()
+const notifiersOf = new WeakMap<Client, Map<string, Notifier>>()
 
-function bellFor(client: Client, key: string): Bell {
-  let bells = bellsOf.get(client)
-  if (bells === undefined) bellsOf.set(client, (bells = new Map()))
-  const there = bells.get(key)
+function notifierFor(client: Client, key: string): Notifier {
+  let notifiers = notifiersOf.get(client)
+  if (notifiers === undefined) notifiersOf.set(client, (notifiers = new Map()))
+  const there = notifiers.get(key)
   if (there !== undefined) return there
-  const bell: Bell = {
-    ring: () => {
-      if (bells.get(key) === bell) bells.delete(key)
-      for (const listener of bell.listeners) listener()
+  const notifier: Notifier = {
+    notify: () => {
+      if (notifiers.get(key) === notifier) notifiers.delete(key)
+      for (const listener of notifier.listeners) listener()
     },
     listeners: new Set(),
     isArmed: false,
   }
-  bells.set(key, bell)
-  return bell
+  notifiers.set(key, notifier)
+  return notifier
 }
 
 /**
@@ -42,32 +42,33 @@ async function readAndWait<T>(
   read: (watch: OneShotWatch) => Promise<T>,
   stays: (value: T) => boolean,
 ): Promise<T> {
-  const bell = bellFor(client, key)
-  const listening = listen(bell)
+  const notifier = notifierFor(client, key)
+  const listening = listen(notifier)
   try {
-    const value = await read(bell.ring)
-    bell.isArmed = true
-    if (stays(value)) await listening.rung(signal)
+    const value = await read(notifier.notify)
+    notifier.isArmed = true
+    if (stays(value)) await listening.notified(signal)
     return value
   } finally {
     listening.stop()
-    const bells = bellsOf.get(client)
-    if (!bell.isArmed && bell.listeners.size === 0 && bells?.get(key) === bell) bells.delete(key)
+    const notifiers = notifiersOf.get(client)
+    if (!notifier.isArmed && notifier.listeners.size === 0 && notifiers?.get(key) === notifier)
+      notifiers.delete(key)
   }
 }
 
 /** Before the read: the event may come together with the reply. */
-function listen(bell: Bell) {
-  let hasRung = false
+function listen(notifier: Notifier) {
+  let wasNotified = false
   let wake = (): void => {}
   const listener = (): void => {
-    hasRung = true
+    wasNotified = true
     wake()
   }
-  bell.listeners.add(listener)
+  notifier.listeners.add(listener)
   return {
-    rung(signal: AbortSignal): Promise<void> {
-      if (hasRung) return Promise.resolve()
+    notified(signal: AbortSignal): Promise<void> {
+      if (wasNotified) return Promise.resolve()
       return new Promise((resolve, reject) => {
         const stop = onAbort(signal, reject)
         wake = () => {
@@ -76,7 +77,7 @@ function listen(bell: Bell) {
         }
       })
     },
-    stop: () => bell.listeners.delete(listener),
+    stop: () => notifier.listeners.delete(listener),
   }
 }
 

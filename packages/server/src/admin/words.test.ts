@@ -178,7 +178,7 @@ describe('mntr', () => {
     expect(state).toBe('zk_server_state\tstandalone')
   })
 
-  test('numbers match what happened', async () => {
+  test('numbers match the requests that were sent', async () => {
     const session = await open()
     await session.create('/a', 'data')
     await session.create('/e', '', ephemeral)

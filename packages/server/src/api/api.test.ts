@@ -254,7 +254,7 @@ describe('znodes', () => {
     expect(done.body.results).toMatchObject([{}, { path: '/b' }, { node: { version: 1 } }, {}])
   })
 
-  test('are deleted recursively once the caller knows what would go', async () => {
+  test('are deleted recursively once the caller knows the impact', async () => {
     const client = await connect()
     await client.create('/top', 'abc')
     await Promise.all(Array.from({ length: 1200 }, (_, i) => client.create(`/top/${i}`, 'x')))
@@ -586,7 +586,7 @@ describe('events', () => {
     another.abort()
   })
 
-  test('remove their watch when nobody needs it any more', async () => {
+  test('remove their watch when it is no longer needed', async () => {
     const gone = new AbortController()
     const response = await fetch(`${server.adminAddress}/api/v1/events?path=/`, {
       signal: gone.signal,

@@ -157,7 +157,7 @@ test('each answer names the last transaction that the server has applied', async
   expect(await applied()).toBeGreaterThanOrEqual(stat.czxid)
 })
 
-test('a session is told with its ephemerals and watches', async () => {
+test('a session is shown with its ephemerals and watches', async () => {
   const client = await connect()
   await client.create('/mine', '', createFlags.ephemeral)
   await client.must('getData', { path: '/mine', watch: true })
@@ -211,7 +211,7 @@ describe('an ensemble', () => {
   })
   afterAll(() => ensemble.dispose())
 
-  test('tells who may be restarted next, and the leader last', async () => {
+  test('says which server may be restarted next, and the leader last', async () => {
     const { leader } = ensemble
     const { body } = await new DescribedApi(ensemble.server(leader)).get<{
       next: string

@@ -60,7 +60,7 @@ interface Looked {
   readonly adminPort?: number | undefined
 }
 
-const nothing: Numbers = {
+const noNumbers: Numbers = {
   role: null,
   zxid: null,
   connections: null,
@@ -210,10 +210,10 @@ function hostOf({ client, addresses }: ServerSpec): string | undefined {
 export async function lookAt(spec: ServerSpec): Promise<Looked> {
   const { client } = spec
   const host = hostOf(spec)
-  if (client === undefined || host === undefined) return { state: 'unknown', numbers: nothing }
+  if (client === undefined || host === undefined) return { state: 'unknown', numbers: noNumbers }
   // First by itself: it counts connections, this one included.
   const srvr = await askWord(host, client.port, 'srvr')
-  if (srvr === undefined) return { state: 'unreachable', numbers: nothing }
+  if (srvr === undefined) return { state: 'unreachable', numbers: noNumbers }
   const [mntr, dirs] = await Promise.all(
     ['mntr', 'dirs'].map((word) => askWord(host, client.port, word)),
   )

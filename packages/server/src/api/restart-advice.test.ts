@@ -23,7 +23,7 @@ test('an observer goes before the voters', () => {
   expect(verdicts(four, majorityOfThree)[0]).toBe('4 next')
 })
 
-test('while one is down nobody else may go', () => {
+test('while one server is down no other may be restarted', () => {
   const down = [
     member(1, { isLeader: true }),
     member(2, { isServing: false, lag: null }),

@@ -52,7 +52,7 @@ abstract class QuorumSaslSide implements Receiver {
     const view = Buffer.from(this.kept.buffer, this.kept.byteOffset, this.kept.length)
     const length = Math.max(0, view.readInt32BE(12))
     if (view.readBigInt64BE() !== quorumAuthMagic || length > tokenBytesMax) {
-      this.refuse('what it says is no authentication')
+      this.refuse('it sent no valid authentication packet')
       return undefined
     }
     if (this.kept.length < headerBytes + length) return undefined

@@ -222,7 +222,7 @@ function checkAuthentication({ values, sources, report, at }: Case): void {
       report.error(at(key), `needs the scheme ${scheme}, which no authProvider offers`)
     }
   }
-  if (values.skipACL) report.warning(at('skipACL'), 'is yes: nobody is refused anything')
+  if (values.skipACL) report.warning(at('skipACL'), 'is yes: ACLs are not checked')
   const digest = values['DigestAuthenticationProvider.superDigest']
   if (digest !== undefined && !/^[^:]+:[^:]+$/.test(digest)) {
     const message = 'is not of the form user:digest, so nobody can be the super user'

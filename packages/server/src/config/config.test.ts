@@ -214,13 +214,13 @@ test.each([
   expect(found).toEqual([expect.stringContaining(message)])
 })
 
-test('what is planned has no effect', () => {
+test('planned keys have no effect', () => {
   expect(complaints(`${minimal}emulate353TTLNodes=true`)).toEqual([
     'warning: zoo.cfg:3: emulate353TTLNodes: is not offered yet and has no effect',
   ])
 })
 
-test('enforced SASL is understood when its provider is there', () => {
+test('enforced SASL is accepted if its provider is configured', () => {
   const provider = 'org.apache.zookeeper.server.auth.SASLAuthenticationProvider'
   const text = `${minimal}authProvider.1=${provider}\nsessionRequireClientSASLAuth=true`
   expect(load(text)).toMatchObject({

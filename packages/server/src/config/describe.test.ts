@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { describeKeys } from './describe.ts'
 import { environmentName, keyNames, keys, sections } from './keys.ts'
 
-test('docs/configuration.md is what the table of keys says', async () => {
+test('docs/configuration.md equals the table of keys', async () => {
   await expect(describeKeys()).toMatchFileSnapshot('../../../../docs/configuration.md')
 })
 
@@ -15,7 +15,7 @@ test('no two keys share a variable of the environment', () => {
   expect(new Set(keyNames.map(environmentName)).size).toBe(keyNames.length)
 })
 
-test('every unused key says what that means', () => {
+test('every unused key explains its meaning', () => {
   const silent = Object.entries(keys).filter(([, { use, notice }]) => use === 'unused' && !notice)
   expect(silent).toEqual([])
 })

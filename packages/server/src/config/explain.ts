@@ -109,7 +109,7 @@ const dangers: readonly Danger[] = [
   {
     key: 'digest.enabled',
     when: isFalse,
-    because: 'servers whose trees differ are not found out',
+    because: 'servers with different trees are not detected',
   },
   {
     key: 'snapshot.trust.empty',

@@ -26,7 +26,7 @@ test('a directory is held by one server at a time, even within a process', () =>
   lockDirectory(directory).release()
 })
 
-test('releasing twice does not release a lock that somebody else has taken since', () => {
+test('releasing twice does not release a lock that another server has taken since', () => {
   const first = lockDirectory(directory)
   first.release()
   writeFileSync(lockPath(), '1\n\n\n')

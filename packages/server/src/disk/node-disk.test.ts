@@ -87,7 +87,7 @@ test('bytes are written, read, truncated and extended at any position', async ()
   expect(statSync(`${directory}/other`).size).toBe(10)
 })
 
-test('a log on real files contains what was appended, over the preallocated zeros', async () => {
+test('a log on real files contains the appended records, over the preallocated zeros', async () => {
   const log = new TxnLog(disk, { directory, preAllocBytes: 4 * 1024 * 1024 })
   const batch = new LogBatch()
   let zxid = 0n

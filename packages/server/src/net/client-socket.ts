@@ -11,7 +11,7 @@ const keptBytesMax = 64 * 1024
 const wordBytes = 4
 /** Less than any letter: the largest first byte of the length of a handshake. */
 const firstOfLength = 0
-const nothing = new Uint8Array(0)
+const noBytes = new Uint8Array(0)
 
 /** One accepted socket: bytes in, one write per turn out. */
 export class ClientSocket implements ClientLink, Backlogged {
@@ -32,7 +32,7 @@ export class ClientSocket implements ClientLink, Backlogged {
   /** The unread bytes that the output budget counts for it. */
   private countedBytes = 0
   /** The first bytes, until it is known whether they are a four-letter word. */
-  private firstBytes: Uint8Array | undefined = nothing
+  private firstBytes: Uint8Array | undefined = noBytes
   private wordInput: ((bytes: Uint8Array) => void) | undefined
 
   /** `proven` are the identities of its certificate; undefined without TLS. */
@@ -173,7 +173,7 @@ export class ClientSocket implements ClientLink, Backlogged {
     const { out } = connection
     socket.write(out.written())
     // The kernel has taken everything at once, as nearly always, so the buffer can be reused.
-    if (socket.writableLength > 0 || out.bytes.length > keptBytesMax) out.adopt(nothing)
+    if (socket.writableLength > 0 || out.bytes.length > keptBytesMax) out.adopt(noBytes)
     out.release()
     if (socket.writableLength > unsentBytesHigh) this.backUp()
     this.countUnread()

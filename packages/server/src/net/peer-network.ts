@@ -72,7 +72,7 @@ export class NodePeerNetwork implements PeerNetwork {
   private readonly user: NetworkUser
   private readonly logger: EventLogger
   private electionServer: Server | undefined
-  private readonly doors = new Map<PeerPort, Server>()
+  private readonly listeners = new Map<PeerPort, Server>()
   private committed: Membership
   private seen: Membership | undefined
   /** Our address, also while we are not a member. */
@@ -337,24 +337,26 @@ export class NodePeerNetwork implements PeerNetwork {
    * The port is open only while this server leads, or accepts observers; it may take a moment to
    * become free again.
    */
-  listen(isOn: boolean, door: PeerPort = 'quorum'): void {
-    this.doors.get(door)?.close()
-    this.doors.delete(door)
-    for (const socket of this.learners[door]) if (!isOn) socket.end()
+  listen(isOn: boolean, peerPort: PeerPort = 'quorum'): void {
+    this.listeners.get(peerPort)?.close()
+    this.listeners.delete(peerPort)
+    for (const socket of this.learners[peerPort]) if (!isOn) socket.end()
     if (!isOn || this.isStopped) return
-    const { host, port } = this.endpointFor(this.own, door)
-    const server = this.security.makeServer(door, (socket) => this.acceptLearner(socket, door))
-    this.doors.set(door, server)
+    const { host, port } = this.endpointFor(this.own, peerPort)
+    const server = this.security.makeServer(peerPort, (socket) =>
+      this.acceptLearner(socket, peerPort),
+    )
+    this.listeners.set(peerPort, server)
     // The role may end before the port opens: then it must be closed, or it would block the next
     // time.
-    const isWanted = (): boolean => this.doors.get(door) === server
+    const isWanted = (): boolean => this.listeners.get(peerPort) === server
     const bind = (): void => {
       if (!isWanted()) return
       listen(server, port, this.bindHost(host)).then(
         () => isWanted() || server.close(),
         (error: Error) => {
           if (!isWanted()) return
-          this.warnOfPort(door, port, error)
+          this.warnOfPort(peerPort, port, error)
           setTimeout(bind, rebindPauseMs).unref()
         },
       )
@@ -362,30 +364,30 @@ export class NodePeerNetwork implements PeerNetwork {
     bind()
   }
 
-  private acceptLearner(socket: Socket, door: PeerPort): Receiver | undefined {
+  private acceptLearner(socket: Socket, peerPort: PeerPort): Receiver | undefined {
     // The handshake may have finished after the role ended.
-    if (!this.doors.has(door)) {
+    if (!this.listeners.has(peerPort)) {
       socket.destroy()
       return undefined
     }
-    const sockets = this.learners[door]
+    const sockets = this.learners[peerPort]
     sockets.add(socket)
     socket.on('close', () => sockets.delete(socket))
     const { sasl } = this.security
     const check = this.security.claimCheck(socket)
-    if (sasl === undefined && check === undefined) return this.serveLearner(socket, door)
+    if (sasl === undefined && check === undefined) return this.serveLearner(socket, peerPort)
     socket.on('error', () => socket.destroy())
-    this.unproven[door].add(socket)
+    this.unproven[peerPort].add(socket)
     const impatience = setTimeout(
       () => socket.destroy(),
       Math.min(this.options.handshakeTimeoutMs, timerMsMax),
     )
     impatience.unref()
-    const refused = (reason: string): void => this.refuse(socket, door, reason)
+    const refused = (reason: string): void => this.refuse(socket, peerPort, reason)
     const serve = (): Receiver | undefined => {
       clearTimeout(impatience)
-      this.unproven[door].delete(socket)
-      return this.doors.has(door) ? this.serveLearner(socket, door) : undefined
+      this.unproven[peerPort].delete(socket)
+      return this.listeners.has(peerPort) ? this.serveLearner(socket, peerPort) : undefined
     }
     const checkClaim = (): Receiver | undefined =>
       check === undefined
@@ -396,19 +398,19 @@ export class NodePeerNetwork implements PeerNetwork {
     return new QuorumSaslAcceptor(sasl, { send, passed: checkClaim, refused })
   }
 
-  private serveLearner(socket: Socket, door: PeerPort): Receiver {
+  private serveLearner(socket: Socket, peerPort: PeerPort): Receiver {
     const turn = this.user.turn()
     const wire = new PeerSocket(socket, turn)
-    turn.run(() => wire.attach(this.user.peer().acceptLearner(wire, door)))
+    turn.run(() => wire.attach(this.user.peer().acceptLearner(wire, peerPort)))
     return wire
   }
 
   dial(
     server: ServerId,
     attach: (wire: PeerWire) => PacketLink,
-    door: PeerPort = 'quorum',
+    peerPort: PeerPort = 'quorum',
   ): Promise<PacketLink> {
-    const target = this.endpointFor(this.addressOf(server), door)
+    const target = this.endpointFor(this.addressOf(server), peerPort)
     const at = `${target.host}:${target.port}`
     return new Promise((resolve, reject) => {
       let receiver: Receiver | undefined
@@ -427,7 +429,7 @@ export class NodePeerNetwork implements PeerNetwork {
           return
         }
         const refused = (reason: string): void => {
-          this.warnOfRefusal(door, at, reason)
+          this.warnOfRefusal(peerPort, at, reason)
           socket.destroy(new Error(`${at}: ${reason}`))
         }
         const send = (bytes: Uint8Array): void => void socket.write(bytes)
@@ -463,9 +465,12 @@ export class NodePeerNetwork implements PeerNetwork {
 
   private endpointFor(
     { host, quorumPort }: PeerAddress,
-    door: PeerPort,
+    peerPort: PeerPort,
   ): { host: string; port: number } {
-    return { host, port: door === 'quorum' ? quorumPort : (this.options.observerMasterPort ?? 0) }
+    return {
+      host,
+      port: peerPort === 'quorum' ? quorumPort : (this.options.observerMasterPort ?? 0),
+    }
   }
 
   private addressOf(server: ServerId): PeerAddress {

@@ -9,7 +9,7 @@ const fewBytes = 512
 /** Number and maximum size of the buffers kept for reuse. */
 const spareMax = 4
 const spareBytesMax = 1024 * 1024
-const nothing = new Uint8Array(0)
+const noBytes = new Uint8Array(0)
 
 /** One connection of the quorum port: packets in, one write per turn out. */
 export class PeerSocket implements PeerWire {
@@ -69,7 +69,7 @@ export class PeerSocket implements PeerWire {
       // The kernel has taken everything at once, so the buffer can be reused.
       if (this.socket.writableLength > 0) {
         this.leaving.push({ bytes: out.bytes, upTo: this.handedOver })
-        out.adopt(this.spare.pop() ?? nothing)
+        out.adopt(this.spare.pop() ?? noBytes)
       } else if (out.position < fewBytes) {
         this.spare.pop()
       }

@@ -83,7 +83,7 @@ test('other tools accept what it makes', () => {
   ).toBe('client-alice.pem: OK\n')
 })
 
-test('later runs use the same authority, and replace only what they are told to', () => {
+test('later runs use the same authority, and replace only the files that they are asked to', () => {
   const before = init()
   const ca = readFileSync(join(directory, 'ca.pem'), 'utf8')
   const again = init({ clients: ['alice', 'bob'] })
@@ -103,7 +103,7 @@ test('impossible requests get an error', () => {
   expect(() => init()).toThrow(/ca.pem is there, but not .*ca-key.pem/)
 })
 
-test('a check reports what would go wrong', () => {
+test('a check reports problems', () => {
   init({ days: 3 })
   const other = join(directory, 'other')
   init({ directory: other })

@@ -81,14 +81,20 @@ function reportOf(
     credentials = loadCredentials(settings)
   } catch (error) {
     if (!(error instanceof TlsConfigError)) throw error
-    const nothing = { certificate: undefined, trusted: [], lists: [], versions: '', warnings: [] }
-    return { ...common, ...nothing, errors: [error.message] }
+    const noFindings = {
+      certificate: undefined,
+      trusted: [],
+      lists: [],
+      versions: '',
+      warnings: [],
+    }
+    return { ...common, ...noFindings, errors: [error.message] }
   }
   const { chain, trusted, options } = credentials
   const warnings = [...credentials.warnings]
   const [own] = chain
   const daysLeft = (Date.parse(own!.validTo) - now.getTime()) / dayMs
-  if (daysLeft <= 0) warnings.push('the certificate has expired: nobody will connect')
+  if (daysLeft <= 0) warnings.push('the certificate has expired: others will not connect')
   else if (daysLeft < warnBeforeDays) {
     warnings.push(`the certificate expires in ${Math.floor(daysLeft)} days`)
   }

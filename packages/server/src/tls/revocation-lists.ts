@@ -60,6 +60,6 @@ function timeOf({ tag, content }: DerValue): Date | undefined {
     /^(\d{2}|\d{4})(\d{2})(\d{2})(\d{2})(\d{2})(\d{2})Z$/.exec(text) ?? []
   const full = tag === timeTags.utc ? `${Number(year) < 50 ? '20' : '19'}${year}` : year
   const time = new Date(`${full}-${month}-${day}T${hour}:${minute}:${second}Z`)
-  if (Number.isNaN(time.getTime())) throw new DerError('a time that is none')
+  if (Number.isNaN(time.getTime())) throw new DerError('an invalid time')
   return time
 }

@@ -33,18 +33,29 @@ export interface AcceptorOptions {
   readonly onFailed: (address: string, reason: string) => void
 }
 
-/** While others wait, a handshake that takes longer than this is ended. */
-const slowHandshakeMs = 1000
+/**
+ * While others wait, a handshake is ended if its client sends nothing during this many looks. Looks
+ * are at least `lookEveryMs` apart. A busy server looks less often, so that clients are not blamed
+ * for its own delays.
+ */
+const silentLooksMax = 20
 const lookEveryMs = 100
 /** The number of connections that may wait, as a multiple of the handshakes in progress. */
-const waitingFactor = 4
+const waitingFactor = 2
+
+/** A handshake in progress. */
+interface Handshake {
+  readonly socket: Socket
+  bytesRead: number
+  silentLooks: number
+}
 
 /** The server's side of TLS handshakes on accepted connections. */
 export class TlsAcceptor {
   readonly counts: HandshakeCounts = { underWay: 0, failed: 0 }
   private readonly options: AcceptorOptions
   /** Connections whose handshake is in progress, the oldest first, by `endpointOf`. */
-  private readonly shaking = new Map<string, { socket: Socket; sinceMs: number }>()
+  private readonly shaking = new Map<string, Handshake>()
   /** Connections whose handshake has not begun, with the timers that end their patience. */
   private readonly waiting = new Map<Socket, NodeJS.Timeout>()
   private looking: NodeJS.Timeout | undefined
@@ -85,7 +96,7 @@ export class TlsAcceptor {
 
   private begin(socket: Socket): void {
     const endpoint = endpointOf(socket)
-    this.shaking.set(endpoint, { socket, sinceMs: performance.now() })
+    this.shaking.set(endpoint, { socket, bytesRead: socket.bytesRead, silentLooks: 0 })
     this.counts.underWay = this.shaking.size
     socket.once('close', () => {
       if (this.shaking.get(endpoint)?.socket === socket) this.finished(endpoint)
@@ -126,21 +137,26 @@ export class TlsAcceptor {
       waiting.delete(socket)
       clearTimeout(impatience)
     })
-    this.looking ??= setInterval(() => this.closeSlow(), lookEveryMs)
+    this.looking ??= setInterval(() => this.closeSilent(), lookEveryMs)
     this.looking.unref()
   }
 
   /** Clients that stop in the middle of a handshake must not lock out others. */
-  private closeSlow(): void {
+  private closeSilent(): void {
     const { shaking, waiting } = this
     if (waiting.size === 0) {
       clearInterval(this.looking)
       this.looking = undefined
       return
     }
-    const slowSinceMs = performance.now() - slowHandshakeMs
-    const slow = [...shaking.values()].filter(({ sinceMs }) => sinceMs < slowSinceMs)
-    for (const { socket } of slow.slice(0, waiting.size)) socket.destroy()
+    const silent: Socket[] = []
+    for (const handshake of shaking.values()) {
+      const { socket, bytesRead } = handshake
+      handshake.bytesRead = socket.bytesRead
+      handshake.silentLooks = socket.bytesRead === bytesRead ? handshake.silentLooks + 1 : 0
+      if (handshake.silentLooks >= silentLooksMax) silent.push(socket)
+    }
+    for (const socket of silent.slice(0, waiting.size)) socket.destroy()
   }
 
   private async secured(socket: TLSSocket): Promise<void> {

@@ -60,7 +60,7 @@ function written(): Played {
   return played
 }
 
-test('a read of what was written last is explained', () => {
+test('a read of the last write is explained', () => {
   const played = written()
   played.call('reader', get)(answerAfter(2, get))
   expect(played.problems(false)).toEqual([])
@@ -80,13 +80,13 @@ test('the reads of one client never go back', () => {
   expect(played.problems(true)).toHaveLength(1)
 })
 
-test('a client reads what it has written', () => {
+test('a client reads its own writes', () => {
   const played = written()
   played.call('writer', get)(answerAfter(1, get))
   expect(played.problems(true)).toHaveLength(1)
 })
 
-test('no read shows what was asked for only later', () => {
+test('no read shows a later request', () => {
   const played = new Played()
   played.call('reader', get)(answerAfter(1, get))
   played.call('writer', set('v1'))(answerAfter(0, set('v1')))

@@ -230,8 +230,8 @@ function findOrder(candidates: readonly Candidate[]): {
   const tried = new Set<string>()
   let configurations = 0
   let furthest: Configuration | undefined
-  const nothing = new Uint8Array(candidates.length)
-  const beginning = { tree: emptyTree, first: 0, done: nothing, doneKey: 0n, answered: 0 }
+  const noneDone = new Uint8Array(candidates.length)
+  const beginning = { tree: emptyTree, first: 0, done: noneDone, doneKey: 0n, answered: 0 }
   const stack = [withChoices(candidates, beginning, 0)]
   for (;;) {
     const top = stack.at(-1)

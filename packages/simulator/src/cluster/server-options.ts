@@ -37,6 +37,7 @@ export type ZabKnobs = Pick<
   | 'snapshotSizeFactor'
   | 'learnerQueueBytesMax'
   | 'leaderServes'
+  | 'readOnlyMode'
 >
 
 /** The schemes of the simulated authenticator. */
@@ -157,5 +158,6 @@ function drawZab(random: Random): ZabKnobs {
     ...(random.chance(0.5) ? { snapshotSizeFactor: random.pick([-1, 0, 0, 10]) } : {}),
     ...(random.chance(0.1) ? { learnerQueueBytesMax: random.pick([2000, 10_000]) } : {}),
     ...(random.chance(0.1) ? { leaderServes: false } : {}),
+    ...(random.fork('read-only mode').chance(0.12) ? { readOnlyMode: true } : {}),
   }
 }

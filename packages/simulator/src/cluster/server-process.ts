@@ -376,7 +376,8 @@ export class ServerProcess {
 
   private tickLater(): void {
     const { tickPeriodMs, electionTickPeriodMs } = this.options
-    const isElecting = this.peer instanceof EnsemblePeer && !this.peer.isServing
+    const { peer } = this
+    const isElecting = peer instanceof EnsemblePeer && (!peer.isServing || peer.isReadOnly)
     this.world.after(isElecting ? electionTickPeriodMs : tickPeriodMs, () => {
       if (!this.isAlive || this.isStopping) return
       this.enter(() => {

@@ -90,6 +90,12 @@ export class SimServer {
     return this.process?.isServing === true && !this.process.paused
   }
 
+  /** Whether it serves clients, and not only reads without a quorum. */
+  get takesPart(): boolean {
+    const peer = this.process?.alive === true ? this.process.peer : undefined
+    return peer?.isServing === true && !peer.isReadOnly
+  }
+
   get phase(): string {
     if (this.process === undefined || !this.process.alive) return 'nothing'
     if (this.process.isStopping) return 'stopping'
@@ -196,7 +202,8 @@ export class SimServer {
     ensemble?.applied(zxid, payload)
     // What it applies while it leads or follows is committed.
     const peer = this.process?.alive === true ? this.process.peer : undefined
-    if (peer?.isServing === true) ensemble?.deliver(this.name, zxid, peer.db.tree.digest.value)
+    if (peer !== undefined && this.takesPart)
+      ensemble?.deliver(this.name, zxid, peer.db.tree.digest.value)
   }
 
   private zab(event: ZabEvent): void {

@@ -30,8 +30,8 @@ export function serverName(server: ServerId): string {
   return `server-${server}`
 }
 
-function portOf(server: string, door: PeerPort): string {
-  return `${server}:${door}`
+function portOf(server: string, port: PeerPort): string {
+  return `${server}:${port}`
 }
 
 function electionPort(server: string): string {
@@ -70,8 +70,8 @@ export class SimPeerNetwork implements PeerNetwork {
   /** The process has ended: the kernel closes all connections, or, without power, says nothing. */
   die(how: 'close' | 'vanish'): void {
     this.network.unlisten(electionPort(this.host.name))
-    for (const door of ['quorum', 'observers'] as const) {
-      this.network.unlisten(portOf(this.host.name, door))
+    for (const port of ['quorum', 'observers'] as const) {
+      this.network.unlisten(portOf(this.host.name, port))
     }
     for (const stream of this.streams()) stream[how]()
   }
@@ -162,8 +162,8 @@ export class SimPeerNetwork implements PeerNetwork {
 
   // --- the quorum port -------------------------------------------------------------------------
 
-  listen(isOn: boolean, door: PeerPort = 'quorum'): void {
-    const address = portOf(this.host.name, door)
+  listen(isOn: boolean, port: PeerPort = 'quorum'): void {
+    const address = portOf(this.host.name, port)
     if (!isOn) {
       this.network.unlisten(address)
       for (const wire of this.wires) if (wire.isAccepted) wire.close()
@@ -173,7 +173,7 @@ export class SimPeerNetwork implements PeerNetwork {
       accept: (end) =>
         this.take(end, () => {
           const wire = this.wire(end, true)
-          wire.attach(this.peer.acceptLearner(wire, door))
+          wire.attach(this.peer.acceptLearner(wire, port))
         }),
     })
   }
@@ -184,11 +184,11 @@ export class SimPeerNetwork implements PeerNetwork {
   dial(
     server: ServerId,
     attach: (wire: PeerWire) => PacketLink,
-    door: PeerPort = 'quorum',
+    port: PeerPort = 'quorum',
   ): Promise<PacketLink> {
     return new Promise((resolve, reject) => {
       this.connect(
-        portOf(serverName(server), door),
+        portOf(serverName(server), port),
         (end) => {
           const wire = this.wire(end, false)
           const link = attach(wire)

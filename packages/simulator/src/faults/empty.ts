@@ -52,7 +52,7 @@ function isLegal(cluster: Cluster, server: SimServer): boolean {
   return others.every((other) => {
     const { accepted, current } = durableEpochs(other)
     if (accepted === undefined || accepted < promised || current !== leading) return false
-    return other.process?.peer?.isServing === true && ensemble.durableOf(other.name) >= held
+    return other.takesPart && ensemble.durableOf(other.name) >= held
   })
 }
 

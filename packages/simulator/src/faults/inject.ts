@@ -12,6 +12,7 @@ import type { Fault } from './schedule.ts'
 import { staleLeader } from './stale.ts'
 import { strandLeader } from './strand.ts'
 import { twoHistories } from './two-histories.ts'
+import { visitors } from './visitors.ts'
 import { withdrawnAck } from './withdrawn.ts'
 
 /** Injects a fault now. */
@@ -61,6 +62,9 @@ export function inject(cluster: Cluster, fault: Fault): void {
       return
     case 'damage':
       damage(cluster, server, fault)
+      return
+    case 'visitors':
+      visitors(cluster, server, fault)
       return
     case 'configRefused':
       // For a while, or until everything heals.

@@ -51,8 +51,13 @@ const ensembleWeights = {
   serverPartition: 4,
   serverReset: 5,
 } as const
-/** The last three are drawn separately, so that the others stay as they are. */
-export type FaultKind = keyof typeof ensembleWeights | 'handOver' | 'damage' | 'configRefused'
+/** The last four are drawn separately, so that the others stay as they are. */
+export type FaultKind =
+  | keyof typeof ensembleWeights
+  | 'handOver'
+  | 'damage'
+  | 'configRefused'
+  | 'visitors'
 
 export interface ScheduleOptions {
   readonly durationMs: number
@@ -120,7 +125,11 @@ export function drawHandOvers(random: Random, { durationMs }: { durationMs: numb
 /** Some runs have disks that do not keep what was written, or configuration files that cannot be. */
 export function drawWindows(
   random: Random,
-  { durationMs, isChanging }: { durationMs: number; isChanging: boolean },
+  {
+    durationMs,
+    isChanging,
+    hasReadOnlyMode,
+  }: { durationMs: number; isChanging: boolean; hasReadOnlyMode: boolean },
 ): Fault[] {
   const drawn: Fault[] = []
   const draw = (kind: FaultKind, chance: number, most: number): void => {
@@ -132,6 +141,7 @@ export function drawWindows(
     }
   }
   draw('damage', 0.15, 4)
+  if (hasReadOnlyMode) draw('visitors', 0.7, 2)
   if (isChanging) {
     draw('configRefused', 0.25, 4)
     draw('emptied', 0.25, 3)

@@ -8,7 +8,7 @@ import type { EnsembleRecord } from './ensemble-record.ts'
 import { counterOf, epochOf, hex } from './zxids.ts'
 import { recoveryOf, type Recorder } from './recorder.ts'
 
-const nothing = new Uint8Array(0)
+const noBytes = new Uint8Array(0)
 
 interface EpochFiles {
   readonly accepted: bigint | undefined
@@ -68,7 +68,7 @@ export class Promises {
       if (accepted === undefined || accepted < epoch) {
         recorder.violation(`${server.name} promises epoch ${epoch} and has ${accepted} on disk`)
       }
-      this.claimsHistory(server, epoch, zxid, new Reader(data ?? nothing))
+      this.claimsHistory(server, epoch, zxid, new Reader(data ?? noBytes))
     } else if (type === packetTypes.ack && counterOf(zxid) === 0n) {
       const { current } = durableEpochs(server)
       if (current === undefined || current < epochOf(zxid)) {

@@ -15,7 +15,7 @@ const conversationOf = (client: Client): Record<string, unknown> =>
 const machineOf = (client: Client): Record<string, unknown> =>
   inside(client, 'live', 'link', 'machine')
 const watchesOf = (client: Client): Record<string, unknown> => inside(client, 'watches')
-const nothing = (): void => {}
+const doNothing = (): void => {}
 
 /** Calls a function before or after each event that an iteration of changes receives. */
 function atEvents(
@@ -44,12 +44,12 @@ export const clientMutants: readonly ProgramMutant[] = [
   {
     name: 'watches are not set again after a reconnection',
     workload: 'client',
-    client: (client) => replace(conversationOf(client), 'restoreWatches', () => nothing),
+    client: (client) => replace(conversationOf(client), 'restoreWatches', () => doNothing),
   },
   {
     name: 'an iteration of changes does not look what it missed',
     workload: 'client',
-    client: (client) => replace(watchesOf(client), 'resumed', () => nothing),
+    client: (client) => replace(watchesOf(client), 'resumed', () => doNothing),
   },
   {
     name: 'children that change stand for a node that was not looked at yet',
@@ -149,7 +149,7 @@ export const clientMutants: readonly ProgramMutant[] = [
     name: 'a client does not say how much it has seen',
     workload: 'client',
     servers: 3,
-    client: (client) => replace(machineOf(client), 'seen', () => nothing),
+    client: (client) => replace(machineOf(client), 'seen', () => doNothing),
   },
   {
     name: 'a linearizable read goes without its sync',

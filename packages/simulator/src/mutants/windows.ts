@@ -18,6 +18,18 @@ export const windowMutants: readonly Mutant[] = [
       }),
   },
   {
+    name: 'a server without a quorum takes writes',
+    servers: 3,
+    zab: { readOnlyMode: true },
+    faults: ['visitors'],
+    joined: (peer) => {
+      replace<[], void>(inside(peer, 'parts', 'service'), 'serveReads', (original) => () => {
+        original()
+        Reflect.set(inside(peer, 'pipeline', 'upstream'), 'isReadOnly', false)
+      })
+    },
+  },
+  {
     name: 'a configuration that cannot be saved does not count',
     servers: 3,
     isChanging: true,

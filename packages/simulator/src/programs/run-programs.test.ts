@@ -66,7 +66,9 @@ test.each(programMutants.filter((_, i) => i % 6 === 0))(
   60_000,
 )
 
-test.each(programMutants)('reaches for nothing that is gone: $name', async (mutant) => {
-  const { violations } = await runPrograms({ seed: 1, mutant })
-  expect(violations.filter(isVoid)).toEqual([])
-})
+test('no mutant replaces a method that no longer exists', async () => {
+  for (const mutant of programMutants) {
+    const { violations } = await runPrograms({ seed: 1, mutant })
+    expect(violations.filter(isVoid), mutant.name).toEqual([])
+  }
+}, 120_000)

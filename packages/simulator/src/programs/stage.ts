@@ -81,7 +81,7 @@ export class Stage {
   private databases(): Database[] {
     return this.cluster.servers.flatMap(({ process }) => {
       const peer = process?.alive === true ? process.peer : undefined
-      return peer?.isServing === true ? [peer.db] : []
+      return peer?.isServing === true && !peer.isReadOnly ? [peer.db] : []
     })
   }
 }

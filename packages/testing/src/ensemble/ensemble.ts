@@ -10,38 +10,41 @@ import { TestServer, type StopOptions, type Surroundings } from './test-server.t
 import { Wiring } from './wiring.ts'
 
 export interface EnsembleOptions {
-  /** How many vote; 3 by default. A single one is on its own. */
+  /** The number of voting servers; 3 by default. A single one is standalone. */
   readonly servers?: number | undefined
-  /** How many more only follow. */
+  /** The number of additional servers without a vote. */
   readonly observers?: number | undefined
   /** Settings of every server, by their names in zoo.cfg. */
   readonly config?: Overrides | undefined
-  /** Settings of one server beside those, for its next start. */
+  /** Additional settings of one server, for its next start. */
   readonly configOf?: ((id: number) => Overrides) | undefined
-  /** Where the servers keep their data, which then stays; a temporary directory by default. */
+  /**
+   * Where the servers keep their data, which is not deleted afterwards; a temporary directory by
+   * default.
+   */
   readonly directory?: string | undefined
 }
 
-/** Servers by their number or themselves, and links of clients. */
+/** Servers, by number or as objects, and links of clients. */
 export type PartitionMember = TestServer | number | FaultProxy
 
 const serversMax = 9
 const removeOptions = { recursive: true, force: true, maxRetries: 10, retryDelay: 50 } as const
-/** Quick to notice what is lost, and patient enough for a busy machine. */
+/** Notices failures quickly, and is patient enough for a busy machine. */
 const defaults: Overrides = {
   tickTime: 200,
   initLimit: 25,
   syncLimit: 10,
-  // Sessions are as long as clients ask for.
+  // Lets clients choose their session timeouts.
   maxSessionTimeout: 120_000,
-  // What is lost with the power is not lost here.
+  // A test cannot cut the power, so syncs are not needed.
   forceSync: 'no',
   preAllocSize: 64,
 }
 
 /**
- * Real zabra servers, each in a thread of its own, with real sockets and files: to see what a program does
- * when they stop, stand still, lose their network or their disks.
+ * Real zabra servers, each in its own thread, with real sockets and files: shows what a program
+ * does when they stop, pause, or lose their network or disks.
  *
  *     await using ensemble = await startEnsemble({ servers: 3 })
  *     const client = await connect(ensemble.connectString)
@@ -50,7 +53,7 @@ const defaults: Overrides = {
  */
 export class Ensemble implements AsyncDisposable {
   readonly servers: readonly TestServer[]
-  /** The network between clients and servers, for faults to it. `connectString` leads through it. */
+  /** The network between clients and servers, for faults. `connectString` goes through it. */
   readonly clients: FaultProxy
   private readonly directory: string
   private readonly keepsDirectory: boolean
@@ -105,13 +108,13 @@ export class Ensemble implements AsyncDisposable {
 
   // --- who is there ----------------------------------------------------------------------------
 
-  /** Of all servers, for clients. */
+  /** The addresses of all servers, for clients. */
   get connectString(): string {
     return this.clients.connectString
   }
 
   /**
-   * By its number, from 1.
+   * The server with this number, from 1.
    *
    *     await ensemble.server(2).pause({ forMs: 3000 })
    */
@@ -122,7 +125,7 @@ export class Ensemble implements AsyncDisposable {
   }
 
   /**
-   * The server at this address, which a connected client has in its state.
+   * The server at this address, which is in the state of a connected client.
    *
    *     if (client.state.name === 'connected') await ensemble.serverAt(client.state.server)?.kill()
    */
@@ -135,7 +138,7 @@ export class Ensemble implements AsyncDisposable {
   }
 
   /**
-   * Resolves once a server leads and a majority follows it; on its own, to the only server. A leader that
+   * Resolves to the leader once a majority follows it; with a single server, to that. A leader that
    * was replaced and has not noticed yet does not count.
    *
    *     const leader = await ensemble.leader()
@@ -146,7 +149,7 @@ export class Ensemble implements AsyncDisposable {
   }
 
   /**
-   * Resolves to those that follow, once all that run do or lead.
+   * Resolves to the followers, once every running server follows or leads.
    *
    *     const [first] = await ensemble.followers()
    *     await first!.stop()
@@ -158,7 +161,7 @@ export class Ensemble implements AsyncDisposable {
 
   /**
    * Resolves once all servers that are neither stopped nor paused serve clients, under one leader;
-   * rejects where one has ended by itself.
+   * rejects if one has ended by itself.
    *
    *     await ensemble.untilServing({ timeoutMs: 10_000 })
    */
@@ -180,12 +183,12 @@ export class Ensemble implements AsyncDisposable {
   // --- the network -----------------------------------------------------------------------------
 
   /**
-   * Splits the servers into groups that do not reach each other; those that are not named are a group of
-   * their own. Nobody is told: connections go silent. A later partition replaces this one.
+   * Splits the servers into groups that cannot reach each other; servers that are not named form
+   * another group. Connections go silent without an error. A later partition replaces this one.
    *
    *     ensemble.partition([1], [2, 3])
    *
-   * A client link can be in a group, too; without that, clients reach all servers.
+   * A client link can be in a group too; clients without a link reach all servers.
    */
   partition(...groups: readonly (readonly PartitionMember[])[]): void {
     const named = groups.map((group) => group.map((member) => this.memberOf(member)))
@@ -200,7 +203,7 @@ export class Ensemble implements AsyncDisposable {
   }
 
   /**
-   * Nothing that these servers send arrives at those; the other direction stays as it is.
+   * Nothing that these servers send arrives at those; the other direction is not affected.
    *
    *     ensemble.hold({ from: [1], to: [2] }) // server 2 does not hear server 1
    */
@@ -217,7 +220,7 @@ export class Ensemble implements AsyncDisposable {
   }
 
   /**
-   * Everything arrives so much later: between servers, and between them and clients.
+   * Delays everything by this time: between servers, and between servers and clients.
    *
    *     ensemble.slow(50)
    */
@@ -227,8 +230,8 @@ export class Ensemble implements AsyncDisposable {
   }
 
   /**
-   * Another network between a client and the servers, for faults to this client alone: a connect string
-   * of its own. It ends with the ensemble.
+   * A separate network between a client and the servers, for faults of this client alone, with its
+   * own connect string. It ends with the ensemble.
    *
    *     const link = await ensemble.clientLink()
    *     const lonely = await connect(link.connectString)
@@ -246,8 +249,9 @@ export class Ensemble implements AsyncDisposable {
   // --- sessions --------------------------------------------------------------------------------
 
   /**
-   * Ends a session, as the servers do with one whose client was silent for too long; its ephemeral nodes
-   * go. For a client, resolves once it knows; for the id of a session of any client, once it is over.
+   * Expires a session, as the servers do when a client is silent for too long, and deletes its
+   * ephemeral nodes. For a client, resolves once it knows; for the id of a session, once the
+   * session has ended.
    *
    *     await ensemble.expire(client)
    *     await client.connected() // in a new session
@@ -266,8 +270,8 @@ export class Ensemble implements AsyncDisposable {
   // --- all of it -------------------------------------------------------------------------------
 
   /**
-   * Undoes every fault: networks carry everything again, servers that stand still go on, those that are
-   * stopped start. Resolves once all serve.
+   * Undoes every fault: networks work again, paused servers continue, stopped servers start.
+   * Resolves once all serve.
    *
    *     ensemble.partition([1], [2, 3])
    *     await ensemble.heal()
@@ -283,7 +287,7 @@ export class Ensemble implements AsyncDisposable {
   }
 
   /**
-   * Stops all servers and removes what is theirs.
+   * Stops all servers and deletes their files.
    *
    *     const ensemble = await startEnsemble()
    *     await ensemble.stop() // or: await using ensemble = ...
@@ -355,7 +359,7 @@ export class Ensemble implements AsyncDisposable {
     return 2 * (followers.length + 1) > this.voters ? newest : undefined
   }
 
-  /** One leads, and nobody else believes to do so. */
+  /** Whether one server leads, and no other one believes to lead. */
   private leads(): boolean {
     const leaders = this.servers.filter(({ role }) => role === 'leader')
     return leaders.length <= 1 && this.currentLeader() !== undefined
@@ -375,7 +379,7 @@ export class Ensemble implements AsyncDisposable {
   private async endSession(id: bigint): Promise<void> {
     for (;;) {
       const leader = await this.leader()
-      // Its client may have come in between, or the leader gone.
+      // Its client may have connected in between, or the leader may be gone.
       if ((await leader.endSession(id)) !== 'again') return
     }
   }

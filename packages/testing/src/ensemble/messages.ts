@@ -1,22 +1,25 @@
-/** What a server's thread and its owner tell each other. */
+/** The messages between a server's thread and its owner. */
 
-/** As monitoring tools name it. */
+/** The name that monitoring tools use. */
 export type Role = 'standalone' | 'leader' | 'follower' | 'observer' | 'looking' | 'read-only'
 
-/** What a server says of itself, again whenever it changes. */
+/** The status of a server, sent whenever it changes. */
 export interface Status {
   readonly role: Role
   readonly isServing: boolean
-  /** Of the newest transaction it has applied: of two that lead, the one with the newer is right. */
+  /**
+   * The epoch of the newest applied transaction: of two leaders, the one with the newer epoch is
+   * right.
+   */
   readonly epoch: bigint
 }
 
-/** `again`: its client came in between, or nobody leads. */
+/** `again`: its client connected in between, or there is no leader. */
 export type SessionEnd = 'done' | 'gone' | 'again'
 
 export type ToServer =
   | { readonly type: 'stop' }
-  /** The thread stands still until the number in the cell is not 0 any more. */
+  /** The thread blocks until the number in the cell is no longer 0. */
   | { readonly type: 'pause'; readonly cell: Int32Array }
   | { readonly type: 'endSession'; readonly id: bigint; readonly call: number }
 

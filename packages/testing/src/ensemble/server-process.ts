@@ -6,7 +6,7 @@ import { threadScript } from './thread-script.ts'
 const linesMax = 2000
 
 export interface ServerEvents {
-  /** The status, or whether it runs at all, has changed. */
+  /** The status has changed, or the server has started or ended. */
   changed(): void
 }
 
@@ -14,7 +14,7 @@ export interface ServerEvents {
 export class ServerProcess {
   readonly clientPort: number
   readonly adminAddress: string | undefined
-  /** Undefined while it stands still or is gone: nobody can tell. */
+  /** Undefined while it is paused or gone, because the status is unknown then. */
   status: Status | undefined
   isPaused = false
   isGone = false
@@ -28,7 +28,7 @@ export class ServerProcess {
   private onPaused: (() => void) | undefined
   private cell: Int32Array | undefined
 
-  /** Resolves once clients can connect; what the server says goes into the log. */
+  /** Resolves once clients can connect; the output of the server goes into the log. */
   static async start(
     config: Overrides,
     log: string[],
@@ -67,7 +67,7 @@ export class ServerProcess {
     worker.once('exit', () => this.gone())
   }
 
-  /** A clean stop: everything is on disk, every connection is ended. */
+  /** Stops cleanly: everything is on disk, and every connection is closed. */
   async stop(): Promise<void> {
     await this.resume()
     if (this.isGone) return
@@ -75,13 +75,13 @@ export class ServerProcess {
     await this.ended
   }
 
-  /** At once, whatever it does; what it has written is there, as after `kill -9`. */
+  /** Ends at once, whatever it does; its files keep what it has written, as after `kill -9`. */
   async kill(): Promise<void> {
     await this.worker.terminate()
     await this.ended
   }
 
-  /** It does nothing any more, but its connections stay open. Resolves once it stands still. */
+  /** Pauses it; its connections stay open. Resolves once it is paused. */
   async pause(): Promise<void> {
     if (this.isPaused || this.isGone) return
     this.isPaused = true
@@ -94,7 +94,7 @@ export class ServerProcess {
     await Promise.race([paused, this.ended])
   }
 
-  /** It goes on as if no time had passed. */
+  /** Continues as if no time had passed. */
   async resume(): Promise<void> {
     const { cell } = this
     if (cell === undefined) return

@@ -1,6 +1,6 @@
 /**
- * One server, alone in a thread of its own. There it can stand still without anybody else doing so,
- * and can be ended at any instruction, on every operating system.
+ * Runs one server in its own thread. There it can be paused without affecting others, and ended at
+ * any instruction, on every operating system.
  */
 import { parentPort, workerData } from 'node:worker_threads'
 import { startServer, type Overrides, type RunningServer } from '@zabra/server'
@@ -44,7 +44,7 @@ function hear(server: RunningServer, message: ToServer): void {
     case 'pause':
       tell({ type: 'paused' })
       Atomics.wait(message.cell, 0, 0)
-      // Nobody knows any more.
+      // The owner must not rely on the last status any more.
       last = undefined
       return
     case 'endSession': {

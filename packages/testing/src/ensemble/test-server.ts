@@ -5,32 +5,32 @@ import type { FaultLink } from '../network/fault-link.ts'
 import type { Role, SessionEnd } from './messages.ts'
 import { ServerProcess } from './server-process.ts'
 
-/** What a server of an ensemble needs of the others. */
+/** What a server needs from its ensemble. */
 export interface Surroundings {
   /** The settings of this server, for its next start. */
   config(): Overrides
   readonly directory: string
-  /** Where clients reach it, whatever becomes of it. */
+  /** Where clients reach it, also after a restart. */
   readonly address: () => string
-  /** It listens from now on, or not any more. */
+  /** The server has started to listen on this port, or has stopped listening. */
   up(clientPort: number | undefined): Promise<void>
-  /** All its connections: those of clients, and those with other servers. */
+  /** All its connections, with clients and with other servers. */
   links(): readonly FaultLink[]
   isolate(): void
   changed(): void
 }
 
 export interface StopOptions {
-  /** End it at once, as `kill -9` does, instead of letting it stop in peace. */
+  /** End it at once, as `kill -9` does, instead of stopping it cleanly. */
   readonly kill?: boolean | undefined
 }
 
-/** Windows keeps files of a thread that has just ended for a moment. */
+/** On Windows, the files of a thread that has just ended stay locked for a moment. */
 const removeOptions = { recursive: true, force: true, maxRetries: 10, retryDelay: 50 } as const
 
 /** One server of an ensemble. */
 export class TestServer {
-  /** From 1. */
+  /** Counted from 1. */
   readonly id: number
   private readonly surroundings: Surroundings
   private readonly lines: string[] = []
@@ -42,7 +42,7 @@ export class TestServer {
     this.surroundings = surroundings
   }
 
-  /** `host:port`: for clients that are to meet this server alone. It stays the same over restarts. */
+  /** `host:port`, for clients that should connect to this server only. It survives restarts. */
   get connectString(): string {
     return this.surroundings.address()
   }
@@ -58,17 +58,17 @@ export class TestServer {
     return process.isPaused ? 'paused' : 'running'
   }
 
-  /** What it takes itself for; undefined while it is stopped or paused. */
+  /** The role that it believes to have; undefined while it is stopped or paused. */
   get role(): Role | undefined {
     return this.process?.status?.role
   }
 
-  /** Whether it answers clients: it is on its own, leads with a quorum, or follows a leader. */
+  /** Whether it serves clients: it is standalone, leads with a quorum, or follows a leader. */
   get isServing(): boolean {
     return this.process?.status?.isServing === true
   }
 
-  /** Of the newest transaction it has applied. */
+  /** The epoch of the newest transaction it has applied. */
   get epoch(): bigint {
     return this.process?.status?.epoch ?? -1n
   }
@@ -78,18 +78,18 @@ export class TestServer {
     return this.surroundings.directory
   }
 
-  /** What it has said, the last lines of it. */
+  /** The last lines of its log. */
   get log(): readonly string[] {
     return this.lines
   }
 
-  /** Why it ended by itself, if it did: a full disk for example, or a bug. */
+  /** Why it ended by itself, if it did: for example, a full disk or a bug. */
   get failure(): Error | undefined {
     return this.process?.failure
   }
 
   /**
-   * Resolves once its client port is open; in an ensemble it may serve only later.
+   * Resolves once its client port is open; in an ensemble it may serve clients only later.
    *
    *     await server.stop()
    *     await server.start()
@@ -116,7 +116,7 @@ export class TestServer {
   }
 
   /**
-   * Stops in peace: what was acknowledged is on disk, connections are ended.
+   * Stops cleanly: everything acknowledged is on disk, and connections are closed.
    *
    *     await server.stop() // refuses connections
    */
@@ -128,16 +128,16 @@ export class TestServer {
   }
 
   /**
-   * As `kill -9`: ends at whatever it does. What it has written to files is there.
+   * Ends at once, like `kill -9`. Its files keep what it has written.
    *
-   *     await server.kill() // as by kill -9
+   *     await server.kill()
    */
   kill(): Promise<void> {
     return this.stop({ kill: true })
   }
 
   /**
-   * Stops and starts, on the same directory and the same port.
+   * Stops and starts it, on the same directory and the same port.
    *
    *     await server.restart({ kill: true })
    */
@@ -147,8 +147,8 @@ export class TestServer {
   }
 
   /**
-   * Lets it stand still, as a long collection of garbage or SIGSTOP does: its connections stay open,
-   * and nothing is answered. With `forMs` it goes on by itself. Resolves once it stands still.
+   * Pauses it, as a long garbage collection or SIGSTOP does: its connections stay open, and it
+   * answers nothing. With `forMs` it resumes by itself. Resolves once it is paused.
    *
    *     await server.pause({ forMs: 5000 })
    */
@@ -160,7 +160,7 @@ export class TestServer {
   }
 
   /**
-   * It goes on as if no time had passed.
+   * Continues as if no time had passed.
    *
    *     await server.pause()
    *     await server.resume()
@@ -170,7 +170,7 @@ export class TestServer {
   }
 
   /**
-   * Everything to it and from it arrives so much later, until `heal` of the ensemble.
+   * Delays all bytes to it and from it, until `heal` of the ensemble.
    *
    *     server.slow(100)
    */
@@ -179,17 +179,18 @@ export class TestServer {
   }
 
   /**
-   * Cuts it off from the other servers; clients still reach it. Until `heal` of the ensemble.
+   * Cuts it off from the other servers, until `heal` of the ensemble; clients still reach it.
    *
-   *     server.isolate() // clients still reach it
+   *     server.isolate()
    */
   isolate(): void {
     this.surroundings.isolate()
   }
 
   /**
-   * Loses everything on its disk; it must be stopped. It comes back empty, and gets everything from its
-   * leader. That is safe for one of three: a majority that loses its disks has lost data.
+   * Deletes everything on its disk; it must be stopped. It comes back empty, and gets everything
+   * from its leader. That is safe for one of three servers: if a majority loses its disks, data is
+   * lost.
    *
    *     await server.stop()
    *     server.loseDisk()

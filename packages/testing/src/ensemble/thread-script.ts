@@ -2,17 +2,20 @@ import { fileURLToPath } from 'node:url'
 
 let bundle: Promise<URL> | undefined
 
-/** The program of a server's thread, beside this file. */
+/** The program of a server's thread, next to this file. */
 export function threadScript(): Promise<URL> | URL {
   if (!import.meta.url.endsWith('.ts')) return new URL('./server-thread.js', import.meta.url)
   bundle ??= bundleSources()
   return bundle
 }
 
-/** A thread cannot run TypeScript. In this repository, where nothing needs to be built, esbuild helps. */
+/**
+ * A thread cannot run TypeScript. In this repository, which works without a build, esbuild compiles
+ * it.
+ */
 async function bundleSources(): Promise<URL> {
   const { build } = await import('esbuild')
-  // The server reads its version from a file that it finds from where it is.
+  // The server finds the file with its version relative to its own location.
   const version = new URL('../../../server/src/view/version.ts', import.meta.url)
   const { outputFiles } = await build({
     entryPoints: [fileURLToPath(new URL('./server-thread.ts', import.meta.url))],

@@ -10,7 +10,7 @@ interface Ports {
   readonly election: number
 }
 
-/** The ways from one server to another that the first of them dials. */
+/** The link from one server to another, for connections that the first one dials. */
 interface Way {
   readonly from: number
   readonly to: number
@@ -19,8 +19,8 @@ interface Way {
 }
 
 /**
- * The network between the servers of an ensemble. Each server finds the others at links of its own:
- * what one sees of another can differ from what a third sees.
+ * The network between the servers of an ensemble. Each server reaches each other one through a
+ * separate link, so what one sees of another can differ from what a third sees.
  */
 export class Wiring {
   private readonly ports: ReadonlyMap<number, Ports>
@@ -48,7 +48,7 @@ export class Wiring {
     return new Wiring(ports, ways)
   }
 
-  /** Where a server listens, and where it finds the others: `server.N` lines. */
+  /** The `server.N` lines: where a server listens, and where it finds the others. */
   members(self: number, roleOf: (id: number) => string): Record<string, string> {
     const lines = [...this.ports].map(([id, own]) => {
       const way = this.ways.find(({ from, to }) => from === self && to === id)
@@ -73,13 +73,13 @@ export class Wiring {
     )
   }
 
-  /** Nothing that one server sends arrives at the other any more. */
+  /** Blocks everything that one server sends to the other. */
   hold(from: number, to: number): void {
     for (const link of this.dialedBy(from, to)) link.hold({ direction: 'toServer' })
     for (const link of this.dialedBy(to, from)) link.hold({ direction: 'toClient' })
   }
 
-  /** All links of these two, whoever dials. */
+  /** All links between these two, whichever of them dials. */
   between(one: number, other: number): FaultLink[] {
     return [...this.dialedBy(one, other), ...this.dialedBy(other, one)]
   }

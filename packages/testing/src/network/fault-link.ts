@@ -12,7 +12,7 @@ export interface Target {
   readonly port: number
 }
 
-/** Sees the bytes of all connections; what it returns, if anything, is sent instead. */
+/** Called with the bytes of all connections; a returned value is sent instead. */
 export type Interceptor = (bytes: Uint8Array, direction: Direction) => Uint8Array | undefined | void
 
 interface Connection {
@@ -22,7 +22,7 @@ interface Connection {
   pipes: readonly Pipe[]
 }
 
-/** A port of the loopback interface that leads to one server, and to which faults can be done. */
+/** A port of the loopback interface that leads to one server, with faults on demand. */
 export class FaultLink implements Faults {
   readonly port: number
   private target: Target | undefined
@@ -41,8 +41,8 @@ export class FaultLink implements Faults {
   }
 
   /**
-   * Without a target it refuses connections, until it gets one. For so long after the first attempt
-   * it tries again to reach a target that refuses.
+   * Without a target it refuses connections. For `dialMsMax` after the first attempt it retries a
+   * target that refuses.
    */
   static async open(target: Target | undefined, dialMsMax = 0): Promise<FaultLink> {
     for (let tries = 1; ; tries++) {
@@ -52,7 +52,7 @@ export class FaultLink implements Faults {
         await link.listenOrNot()
         return link
       } catch (error) {
-        // Somebody else was faster.
+        // Another process has taken the port.
         if (tries === bindTriesMax) throw error
       }
     }
@@ -62,17 +62,17 @@ export class FaultLink implements Faults {
     return `${loopback}:${this.port}`
   }
 
-  /** How many are open now. */
+  /** The number of open connections. */
   get connections(): number {
     return this.held.size
   }
 
-  /** How many bytes have passed. */
+  /** The number of bytes that have passed. */
   bytes(direction: Direction): number {
     return this.lanes[direction].bytes
   }
 
-  /** Where it leads from now on; nowhere where it is undefined. Connections stay. */
+  /** Changes the target for new connections; undefined for none. Open connections stay. */
   leadTo(target: Target | undefined): Promise<void> {
     this.target = target
     return this.listenOrNot()
@@ -116,7 +116,7 @@ export class FaultLink implements Faults {
     })
   }
 
-  /** The interceptor sees everything from now on, until it is replaced or taken away. */
+  /** Installs an interceptor, or removes it if undefined. */
   intercept(interceptor: Interceptor | undefined): void {
     for (const [direction, lane] of lanesOf(this.lanes)) {
       lane.intercept = interceptor && ((bytes) => interceptor(bytes, direction) ?? undefined)
@@ -143,7 +143,7 @@ export class FaultLink implements Faults {
     return this.listenOrNot()
   }
 
-  /** Ends every connection and gives its port back. */
+  /** Closes every connection and frees its port. */
   async stop(): Promise<void> {
     this.isStopped = true
     await this.listenOrNot()
@@ -161,7 +161,7 @@ export class FaultLink implements Faults {
     for (const { pipes } of this.held) for (const pipe of pipes) pipe.changed()
   }
 
-  /** A listener that closes refuses at once; to listen again takes a moment. */
+  /** A listener that closes refuses connections at once; listening again takes a moment. */
   private listenOrNot(): Promise<void> {
     const wants = !this.isRefusing && !this.isStopped && this.target !== undefined
     if (!wants) {
@@ -175,7 +175,7 @@ export class FaultLink implements Faults {
     this.listener = listener
     this.opening = new Promise((resolve, reject) => {
       listener.once('error', reject)
-      // It may be closed again before it listens.
+      // It may be closed before it listens.
       listener.once('close', resolve)
       listener.listen(this.port, loopback, resolve)
     })
@@ -208,7 +208,7 @@ export class FaultLink implements Faults {
     ] as const) {
       one.on('error', () => {})
       one.on('close', (hadError) => {
-        // Where it ended in peace, what it said before is still on its way.
+        // If it ended without an error, earlier bytes are still in transit.
         if (hadError) end(connection)
         else if (other.writableEnded || other.destroyed) other.destroy()
       })

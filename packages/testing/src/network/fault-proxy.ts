@@ -3,16 +3,16 @@ import { FaultLink, type Interceptor } from './fault-link.ts'
 import { FaultGroup, type Direction } from './faults.ts'
 
 /**
- * Stands between clients and a ZooKeeper, zabra's or Apache's, and does to connections what networks
+ * Sits between clients and a ZooKeeper, zabra's or Apache's, and disturbs connections as networks
  * do. Clients connect to `connectString` instead.
  *
  *     await using proxy = await startProxy('127.0.0.1:2181')
  *     const client = await connect(proxy.connectString)
- *     proxy.hold({ direction: 'toClient' }) // the client is heard, and hears nothing
+ *     proxy.hold({ direction: 'toClient' }) // requests arrive, replies do not
  *     await proxy.heal()
  */
 export class FaultProxy extends FaultGroup implements AsyncDisposable {
-  /** One for each server, in the order of the connect string: for faults of one of them. */
+  /** One link per server, in the order of the connect string, for faults of one server. */
   readonly links: readonly FaultLink[]
   private readonly chroot: string
 
@@ -22,23 +22,23 @@ export class FaultProxy extends FaultGroup implements AsyncDisposable {
     this.chroot = chroot
   }
 
-  /** What clients connect to; with the chroot, if the servers were given with one. */
+  /** The connect string for clients; includes the chroot of the servers, if any. */
   get connectString(): string {
     return this.links.map(({ address }) => address).join(',') + this.chroot
   }
 
-  /** Of the first server. */
+  /** The port for the first server. */
   get port(): number {
     return this.links[0]!.port
   }
 
-  /** How many connections are open. */
+  /** The number of open connections. */
   get connections(): number {
     return this.links.reduce((sum, { connections }) => sum + connections, 0)
   }
 
   /**
-   * How many bytes have passed.
+   * The number of bytes that have passed.
    *
    *     const before = proxy.bytes('toServer')
    *     await until(() => proxy.bytes('toServer') > before)
@@ -48,8 +48,8 @@ export class FaultProxy extends FaultGroup implements AsyncDisposable {
   }
 
   /**
-   * Shows everything that passes to a function, which may return other bytes to send instead. `heal`
-   * leaves it in place; `undefined` takes it away.
+   * Passes everything to a function, which may return other bytes to send instead. `heal` leaves it
+   * in place; `undefined` removes it.
    *
    *     proxy.intercept((bytes, direction) => {
    *       if (direction === 'toClient') console.log(bytes.length)
@@ -60,7 +60,7 @@ export class FaultProxy extends FaultGroup implements AsyncDisposable {
   }
 
   /**
-   * Ends every connection and frees the ports.
+   * Closes every connection and frees the ports.
    *
    *     await proxy.stop() // or: await using proxy = await startProxy(servers)
    */
@@ -74,7 +74,8 @@ export class FaultProxy extends FaultGroup implements AsyncDisposable {
 }
 
 /**
- * A proxy in front of these servers: `host:port,host:port/chroot`. It listens on the loopback interface.
+ * Starts a proxy in front of these servers (`host:port,host:port/chroot`). It listens on the
+ * loopback interface.
  *
  *     await using proxy = await startProxy('127.0.0.1:2181/app')
  *     const client = await connect(proxy.connectString)

@@ -1,21 +1,21 @@
-/** Which way bytes travel. */
+/** The direction in which bytes travel. */
 export type Direction = 'toServer' | 'toClient'
 
 export interface DirectionOption {
-  /** Both by default. */
+  /** Both directions by default. */
   readonly direction?: Direction | undefined
 }
 
-/** What can be done to connections. Each lasts until `heal`; several can be combined. */
+/** Faults of connections. Each lasts until `heal`; several can be combined. */
 export interface Faults {
   /**
-   * Bytes arrive so much later.
+   * Delays bytes by this time.
    *
    *     proxy.delay(50, { jitterMs: 20 })
    */
   delay(ms: number, options?: DirectionOption & { readonly jitterMs?: number | undefined }): void
   /**
-   * No more than so many bytes a second.
+   * Limits the bytes per second.
    *
    *     proxy.limit(10_000, { direction: 'toClient' })
    */
@@ -27,8 +27,8 @@ export interface Faults {
    */
   fragment(bytesMax: number, options?: DirectionOption): void
   /**
-   * Nothing arrives, and nobody is told: connections are half open, new ones are accepted and stay
-   * silent. What was sent meanwhile arrives after `heal`, where the connection is still there.
+   * Nothing arrives, without an error: connections are half open, and new ones are accepted and
+   * stay silent. Bytes sent in the meantime arrive after `heal`, if the connection still exists.
    *
    *     proxy.hold({ direction: 'toClient' }) // requests arrive, replies do not
    */
@@ -40,13 +40,13 @@ export interface Faults {
    */
   release(options?: DirectionOption): void
   /**
-   * Ends every connection there is, as a router that restarts does. New ones are not affected.
+   * Resets all open connections, as a restarted router does. New ones are not affected.
    *
    *     proxy.reset()
    */
   reset(): void
   /**
-   * The next connection that has carried so many more bytes is reset: the bytes before that arrive,
+   * Resets the next connection that has carried this many more bytes: the bytes before that arrive,
    * and nothing after them. Resolves when it has happened.
    *
    *     const cut = proxy.resetAfter(40, { direction: 'toClient' })
@@ -55,7 +55,7 @@ export interface Faults {
    */
   resetAfter(bytes: number, options: { readonly direction: Direction }): Promise<void>
   /**
-   * New connections are refused, as where nobody listens. Those that are there stay.
+   * Refuses new connections. Open ones stay.
    *
    *     proxy.refuse()
    */
@@ -68,8 +68,7 @@ export interface Faults {
    */
   cut(): void
   /**
-   * Everything passes again, as it is. Resolves once connections are accepted again; what is open
-   * goes on at once.
+   * Ends all faults. Resolves once connections are accepted again; open ones continue at once.
    *
    *     await proxy.heal()
    *     await client.connected()
@@ -77,7 +76,7 @@ export interface Faults {
   heal(): Promise<void>
 }
 
-/** The same for several at once. */
+/** Applies the same faults to several links. */
 export class FaultGroup implements Faults {
   private readonly members: () => Iterable<Faults>
 

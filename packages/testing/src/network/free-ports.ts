@@ -1,8 +1,8 @@
 import { createServer } from 'node:net'
 
 /**
- * Below the range from which systems take the ports of outgoing connections: what listens again
- * after a fault must find its port still free.
+ * Below the range that systems use for the ports of outgoing connections: a server that listens
+ * again after a fault must find its port free.
  */
 const first = 20_000
 const last = 32_000
@@ -10,12 +10,12 @@ const triesMax = 1000
 
 const given = new Set<number>()
 
-/** Loopback ports that nobody listens on, and that this process has not given out before. */
+/** Unused loopback ports that this process has not returned before. */
 export async function freePorts(count: number): Promise<number[]> {
   const ports: number[] = []
   for (let tries = 0; ports.length < count; tries++) {
     if (tries === triesMax) throw new Error(`no free port between ${first} and ${last}`)
-    // Anywhere: processes that look at the same time seldom find the same.
+    // Random, so that processes that search at the same time rarely find the same ports.
     const port = first + Math.floor(Math.random() * (last - first))
     if (given.has(port)) continue
     given.add(port)

@@ -1,20 +1,20 @@
 import type { Socket } from 'node:net'
 
-/** How bytes travel in one direction, on every connection of a link; changed while they do. */
+/** The conditions in one direction of every connection of a link; they can change at any time. */
 export interface Lane {
-  /** What has been sent waits, as behind a network that loses every packet. */
+  /** Bytes wait, as in a network that loses every packet. */
   isHeld: boolean
   delayMs: number
-  /** Up to so much more, drawn for each piece; pieces never overtake each other. */
+  /** The maximum additional delay, drawn for each piece; pieces never overtake each other. */
   jitterMs: number
   bytesPerSecond: number
   /** Bytes arrive in pieces no longer than this. */
   pieceBytesMax: number
-  /** The next connection that has carried so many more bytes is reset. */
+  /** The next connection that has carried this many more bytes is reset. */
   reset: { bytesLeft: number; readonly happened: () => void } | undefined
-  /** Sees what passes, and may change it. */
+  /** Sees the bytes, and may change them. */
   intercept: ((bytes: Uint8Array) => Uint8Array | undefined) | undefined
-  /** How many bytes have arrived. */
+  /** The number of bytes that have arrived. */
   bytes: number
 }
 
@@ -32,19 +32,19 @@ export function cleanLane(bytes = 0): Lane {
 }
 
 interface Piece {
-  /** Undefined is the end of the stream. */
+  /** Undefined marks the end of the stream. */
   chunk: Uint8Array | undefined
   readonly takenAtMs: number
   readonly jitter: number
 }
 
-/** More than this is not read before the rest has left: the sender's own limits count. */
+/** No more than this is read before the rest has left, so that the sender's own limits apply. */
 const queueBytesMax = 1024 * 1024
-/** A limited lane sends so often. */
+/** How often a lane with limited bandwidth sends. */
 const slicesPerSecond = 50
 const piecePauseMs = 1
 
-/** Carries bytes from one socket to another, in order, as its lane allows. */
+/** Carries bytes from one socket to another, in order, under the conditions of its lane. */
 export class Pipe {
   private readonly source: Socket
   private readonly sink: Socket
@@ -71,7 +71,7 @@ export class Pipe {
     this.changed()
   }
 
-  /** The lane has changed. */
+  /** Called after the lane has changed. */
   changed(): void {
     this.pump()
     this.readOrNot()
@@ -109,7 +109,7 @@ export class Pipe {
     }
   }
 
-  /** Sends a first part of a piece, or all of it. */
+  /** Sends a part of a piece, or all of it. */
   private send(head: Piece, chunk: Uint8Array): void {
     const { lane, sink, queue } = this
     const { bytesPerSecond, pieceBytesMax, reset } = lane
@@ -130,7 +130,7 @@ export class Pipe {
     if (reset.bytesLeft > 0) return
     lane.reset = undefined
     queue.length = 0
-    // What was written before the reset must be on its way.
+    // Bytes written before the reset must be in transit first.
     sink.write(new Uint8Array(0), () => {
       this.onReset()
       reset.happened()

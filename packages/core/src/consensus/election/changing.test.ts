@@ -202,7 +202,7 @@ const anyCase: fc.Arbitrary<Case> = fc.record({
   delays: fc.array(fc.integer({ min: 0, max: 4 }), { minLength: 7, maxLength: 7 }),
 })
 
-test('one that has all that was committed comes to lead, wherever a change of members stopped', () => {
+test('a server with everything committed gets to lead, wherever a change of members stopped', () => {
   fc.assert(
     fc.property(anyCase, (one) => {
       expect(play(one)).toBe('led')
@@ -211,7 +211,7 @@ test('one that has all that was committed comes to lead, wherever a change of me
   )
 })
 
-test('whoever is elected, and whoever comes to it, it leads only with all that was committed', () => {
+test('a server leads only with everything committed, whoever is elected and follows', () => {
   let agreed = 0
   const order = fc.shuffledSubarray([1, 2, 3, 4, 5], { minLength: 1 })
   fc.assert(

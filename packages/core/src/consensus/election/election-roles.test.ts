@@ -54,7 +54,7 @@ function elected(options: Partial<ElectionOptions> = {}): Election {
   return election
 }
 
-test('one who looks is told the leader, in the round of that election', () => {
+test('a looking server learns the leader, with the round of that election', () => {
   const election = follower()
   election.receive(3n, { ...vote, leader: 3n, round: 7n }, 300)
   expect(election.takeReady().send).toMatchObject([
@@ -65,7 +65,7 @@ test('one who looks is told the leader, in the round of that election', () => {
   ])
 })
 
-test('one who does not look is told nothing', () => {
+test('a server that does not look gets no answer', () => {
   const election = follower()
   for (const state of ['following', 'leading', 'observing'] as const) {
     election.receive(3n, { ...vote, state }, 300)
@@ -73,14 +73,14 @@ test('one who does not look is told nothing', () => {
   expect(election.takeReady().send).toEqual([])
 })
 
-test('the epoch that the leader began is told from then on', () => {
+test('answers contain the epoch that the leader began', () => {
   const election = follower()
   election.established(2n)
   election.receive(3n, vote, 300)
   expect(election.takeReady().send).toMatchObject([{ notification: { peerEpoch: 2n } }])
 })
 
-test('a server without a vote is told the present vote and round, whatever its state', () => {
+test('a server without a vote gets the present vote and round, in any state', () => {
   const election = electionOf(1n)
   election.start({ zxid: 0n, peerEpoch: 1n }, 0)
   election.takeReady()
@@ -90,7 +90,7 @@ test('a server without a vote is told the present vote and round, whatever its s
   ])
 })
 
-test('what is said while a server does not know its vote yet is heard when it does', () => {
+test('messages that come before a server knows its vote are processed afterwards', () => {
   const election = follower()
   election.pause()
   expect(election.wakeAtMs).toBeUndefined()
@@ -202,7 +202,7 @@ test('one without a vote is answered when it asks, but its answers are no reason
   expect([902, 903].map(answers)).toEqual([1, 0])
 })
 
-test('one who was elected learns that the others have changed their minds', () => {
+test('an elected server learns that the others have changed their votes', () => {
   const election = elected()
   // A server that comes late votes for itself first: that alone means nothing.
   election.receive(3n, { ...vote, leader: 3n }, 300)
@@ -216,7 +216,7 @@ test('one who was elected learns that the others have changed their minds', () =
   expect(election.isDeserted).toBe(false)
 })
 
-test('one who was elected waits for those who still look to come', () => {
+test('an elected server waits for looking servers to follow', () => {
   const election = elected()
   for (const from of [1n, 3n]) election.receive(from, { ...vote, leader: 3n }, 300)
   const answers = election.takeReady().send
@@ -228,7 +228,7 @@ test('one who was elected waits for those who still look to come', () => {
   expect(election.isDeserted).toBe(false)
 })
 
-test('one who is gone is not waited for, unless it has come', () => {
+test('the election does not wait for servers that are down, unless they follow', () => {
   const gone = new Set([3n])
   const election = elected({ isGone: (server) => gone.has(server) })
   election.receive(1n, { ...vote, leader: 1n, round: 2n }, 300)
@@ -246,7 +246,7 @@ test('one who is gone is not waited for, unless it has come', () => {
 const four = membership(line(1), line(2), line(3), line(4), 'version=8')
 const threeText = [line(1), line(2), line(3), 'version=0'].join('\n')
 
-test('a voter of a configuration that is only proposed leads where no quorum has as much', () => {
+test('a voter of a proposed configuration leads if no quorum has as much', () => {
   const election = electionOf(4n, {
     config: { committed: three, lastSeen: four },
     reconfigEnabled: true,
@@ -270,7 +270,7 @@ test('and follows one that has', () => {
   expect(election.takeReady().send.at(-1)!.notification).toMatchObject({ leader: 2n })
 })
 
-test('one that is named and has no vote withdraws, and those who named it vote anew', () => {
+test('a candidate without a vote withdraws, and the others vote again', () => {
   const config = { committed: three, lastSeen: four }
   const fourth = electionOf(4n, { config, reconfigEnabled: true })
   fourth.start({ zxid: 5n, peerEpoch: 1n }, 0)
@@ -325,7 +325,7 @@ test('one that was to take over and has no vote is not named again and again', (
 describe('a server that is named for more than it has', () => {
   const claimed = { ...vote, leader: 3n, zxid: 9n, peerEpoch: 1n, round: 4n }
 
-  test('says in a new round what it has, and those who named it believe it', () => {
+  test('announces its real history in a new round, and the others accept it', () => {
     const third = electionOf(3n)
     third.start({ zxid: 2n, peerEpoch: 1n }, 0)
     third.takeReady()
@@ -374,7 +374,7 @@ test('old words that name one without a vote do not make it begin one round afte
   }
 })
 
-describe('a server that has a vote only in what is proposed', () => {
+describe('a server with a vote only in the proposed configuration', () => {
   const proposed = membership(line(4), line(5), 'version=8')
   const knowing = (self: bigint): Election => {
     const config = { committed: three, lastSeen: proposed }
@@ -383,7 +383,7 @@ describe('a server that has a vote only in what is proposed', () => {
     return election
   }
 
-  test('is told of it, and nobody else is', () => {
+  test('learns of it, and no other server does', () => {
     const told = knowing(2n)
       .takeReady()
       .send.map(({ to, notification }) => [to, notification.proposed !== undefined])
@@ -412,7 +412,7 @@ describe('a server that has a vote only in what is proposed', () => {
     expect(fifth.takeReady().send.at(-1)!.notification).toMatchObject({ leader: 4n, zxid: 9n })
   })
 
-  test('but who has a vote anyway does not go by hearsay', () => {
+  test('but a server with a vote anyway ignores it', () => {
     const first = electionOf(1n, { reconfigEnabled: true })
     first.start({ zxid: 3n, peerEpoch: 1n }, 0)
     const text = [line(1), line(4), line(5), 'version=8'].join('\n')
@@ -421,7 +421,7 @@ describe('a server that has a vote only in what is proposed', () => {
   })
 })
 
-test('a configuration that came to nothing keeps nobody from a leader that is there', () => {
+test('an abandoned configuration keeps no server from an established leader', () => {
   const proposed = membership(line(1), line(5), line(6), 'version=8')
   const election = electionOf(1n, { config: { committed: three, lastSeen: proposed } })
   election.start({ zxid: 9n, peerEpoch: 1n }, 0)
@@ -430,7 +430,7 @@ test('a configuration that came to nothing keeps nobody from a leader that is th
   expect(election.takeReady().decision).toMatchObject({ state: 'following', leader: 2n })
 })
 
-test('one that can name nobody comes to the round of those who can', () => {
+test('a server that can name nobody joins the round of the others', () => {
   const election = electionOf(4n)
   election.start({ zxid: 0n, peerEpoch: 1n }, 0)
   election.start({ zxid: 0n, peerEpoch: 1n }, 10)
@@ -439,7 +439,7 @@ test('one that can name nobody comes to the round of those who can', () => {
   expect(election.takeReady().send[0]!.notification).toMatchObject({ leader: 2n, round: 1n })
 })
 
-test('who is no member any more tells a voter that does not know of it, and no other', () => {
+test('a former member answers a voter that does not know of the change, and no other', () => {
   const lines = [line(2), line(3), line(4), 'version=8']
   const config = { committed: membership(...lines) }
   const election = electionOf(1n, { config, reconfigEnabled: true })
@@ -452,7 +452,7 @@ test('who is no member any more tells a voter that does not know of it, and no o
   ])
 })
 
-describe('a voter in whose log a proposed configuration is missing, and who has a vote in that too', () => {
+describe('a voter whose log lacks a proposed configuration in which it has a vote', () => {
   const proposed = membership(line(3), line(4), 'version=8')
   const text = [line(3), line(4), 'version=8'].join('\n')
   const unaware = (): Election => {
@@ -462,7 +462,7 @@ describe('a voter in whose log a proposed configuration is missing, and who has 
   }
   const claim = { ...vote, leader: 4n, zxid: 9n, config: threeText, proposed: text }
 
-  test('is told of it', () => {
+  test('learns of it', () => {
     const config = { committed: three, lastSeen: proposed }
     const second = electionOf(2n, { config, reconfigEnabled: true })
     second.start({ zxid: 8n, peerEpoch: 1n }, 0)
@@ -476,7 +476,7 @@ describe('a voter in whose log a proposed configuration is missing, and who has 
     ])
   })
 
-  test('goes by it once a quorum has logged it: without them nobody can be elected', () => {
+  test('accepts it once a quorum has logged it, because nobody can be elected without them', () => {
     const third = unaware()
     third.receive(2n, claim, 10)
     expect(third.takeReady().proposedConfig).toBeUndefined()
@@ -493,7 +493,7 @@ describe('a voter in whose log a proposed configuration is missing, and who has 
   })
 })
 
-describe('a server that has a vote only in what is proposed, and has most', () => {
+describe('a server with a vote only in the proposed configuration, and the longest history', () => {
   const committed = membership(line(1), line(2))
   const knowing = { committed, lastSeen: membership(line(1), line(4), line(5), 'version=8') }
   const quorum = combine(verifierOf(committed), verifierOf(knowing.lastSeen))
@@ -541,13 +541,13 @@ describe('a server that has a vote only in what is proposed, and has most', () =
   const fourth = { id: 4n, zxid: 3n, config: knowing }
   const fifth = { id: 5n, zxid: 13n, config: knowing }
 
-  test('leads where a quorum knows of it', () => {
+  test('leads if a quorum knows the configuration', () => {
     const second = { id: 2n, zxid: 10n, config: knowing }
     expect(winner(first, second, fifth)).toBe(5n)
     expect(winner(first, second, fourth, fifth)).toBe(5n)
   })
 
-  test('yields to one that has less where a server that is needed does not know of it', () => {
+  test('yields to one with less if a needed server does not know the configuration', () => {
     const second = { id: 2n, zxid: 7n, config: unaware }
     expect(winner(first, second, fifth)).toBe(1n)
     expect(winner(first, second, fourth, fifth)).toBe(1n)

@@ -51,7 +51,7 @@ test('the smaller server introduces itself, hangs up and is dialled back', () =>
   expect(links.did()).toEqual(['send a on 8'])
 })
 
-test('a smaller server that dials is dialled back where it says to be', () => {
+test('a server with a smaller id is dialled back at the address it announces', () => {
   const links = linksOf(2)
   links.accepted(7)
   links.received(7, introduction(1, 'elsewhere:3888'))
@@ -122,7 +122,7 @@ test('only the newest message waits while another is being sent', () => {
   expect(links.did()).toEqual([])
 })
 
-test('what was sent last is sent again on a new connection, unless there is something newer', () => {
+test('the last message is sent again on a new connection, unless there is a newer one', () => {
   const links = linksOf(2)
   links.send(1n, message('a'))
   links.dialled(1n, 7)
@@ -179,13 +179,13 @@ test.each([
   expect(links.did()).toEqual([])
 })
 
-test('of those that do not say who they are, only so many may stay', () => {
+test('the number of connections without an introduction is limited', () => {
   const links = linksOf(1)
   for (let id = 0; id <= 100; id++) links.accepted(id)
   expect(links.did()).toEqual(['close 0'])
 })
 
-test('of those who were here under some number, only so many are remembered', () => {
+test('the number of remembered servers is limited', () => {
   const links = linksOf(1)
   const come = (server: number): void => {
     links.accepted(server)
@@ -205,7 +205,7 @@ test('of those who were here under some number, only so many are remembered', ()
   expect(links.connected).toEqual([2n])
 })
 
-test('a server is gone when it closes its connection, until there is a new one', () => {
+test('a server counts as down when it closes its connection, until there is a new one', () => {
   const links = linksOf(2)
   links.send(1n, message('a'))
   expect(links.isGone(1n)).toBe(false)
@@ -217,7 +217,7 @@ test('a server is gone when it closes its connection, until there is a new one',
   expect(links.isGone(1n)).toBe(false)
 })
 
-test('a server is gone when it cannot be dialled, but not because it does not answer yet', () => {
+test('a server counts as down when it cannot be dialled, but not while it does not answer yet', () => {
   const links = linksOf(1)
   links.send(2n, message('a'))
   expect(links.isGone(2n)).toBe(false)
@@ -232,7 +232,7 @@ test('a server is gone when it cannot be dialled, but not because it does not an
   expect(links.isGone(2n)).toBe(false)
 })
 
-test('a connection that replaces another one leaves nobody gone', () => {
+test('a server whose connection is replaced does not count as down', () => {
   const links = linksOf(1)
   for (const id of [7, 8]) {
     links.accepted(id)

@@ -34,7 +34,7 @@ test('the epoch decides before the zxid, and the zxid before the id', () => {
   expect(beats({ leader: 3n, zxid: 4n, peerEpoch: 2n }, base, quorum)).toBe(false)
 })
 
-test('nobody votes for a server without weight', () => {
+test('no server votes for one without weight', () => {
   const weighted = hierarchical({
     voters: [1n, 2n],
     groups: new Map([[1n, [1n, 2n]]]),

@@ -11,14 +11,14 @@ test('nothing is owed before something is sent, nor after all of it is acknowled
   expect(watch.owedForMs(5000)).toBe(0)
 })
 
-test('what is owed is as old as the oldest that was sent', () => {
+test('the age of an owed ACK is that of the oldest proposal', () => {
   const watch = new AckWatch()
   watch.sent(1n, 1000)
   watch.sent(2n, 1900)
   expect(watch.owedForMs(2000)).toBe(1000)
 })
 
-test('a learner that goes on acknowledging is never as late as its oldest', () => {
+test('a learner that keeps acknowledging is never as late as its oldest proposal', () => {
   const watch = new AckWatch()
   watch.sent(1n, 1000)
   watch.sent(2n, 1100)
@@ -31,7 +31,7 @@ test('a learner that goes on acknowledging is never as late as its oldest', () =
   expect(watch.owedForMs(2000)).toBe(0)
 })
 
-test('an acknowledgement of what was not sent to it is none', () => {
+test('an ACK of a proposal that was not sent to it is ignored', () => {
   const watch = new AckWatch()
   watch.sent(5n, 1000)
   watch.acknowledged(4n)

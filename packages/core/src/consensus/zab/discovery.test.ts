@@ -33,13 +33,13 @@ test('a quorum that has no more than the leader is enough', () => {
   expect(promise([3, -5])).toBe(true)
 })
 
-test('who could lead and has more is not led', () => {
+test('a server that could lead and has more is refused', () => {
   leading(members('100000000', 1, 2, 3))
   expect(() => promise([2, 0], [1, 1])).toThrow('server 1 has a longer history')
   expect(() => promise([3, 1])).toThrow('server 3 has a longer history')
 })
 
-describe('who has a vote only in what is proposed, and has more', () => {
+describe('a server with a vote only in the proposed configuration, and more history', () => {
   const committed = members('100000000', 1, 2, 3)
 
   test('counts once it is certain that nothing of it was committed', () => {
@@ -50,7 +50,7 @@ describe('who has a vote only in what is proposed, and has more', () => {
     expect(promise([3, -4])).toBe(true)
   })
 
-  test('counts once it is certain that what is proposed was not committed', () => {
+  test('counts once it is certain that the configuration was not committed', () => {
     leading(committed, members('200000010', 2, 4, 5))
     expect(promise([2, 0], [5, 8])).toBe(false)
     // Servers 2 and 3 may have agreed to it, and servers 4 and 5 to what came next.
@@ -58,7 +58,7 @@ describe('who has a vote only in what is proposed, and has more', () => {
     expect(promise([3, -1])).toBe(true)
   })
 
-  test('does not count where others may have it as well', () => {
+  test('does not count if others may have the configuration as well', () => {
     leading(committed, members('200000010', 3, 4, 5))
     expect(promise([2, 0], [1, 0], [3, 0], [4, 8])).toBe(false)
     expect(promise([5, 8])).toBe(false)
@@ -70,7 +70,7 @@ describe('who has a vote only in what is proposed, and has more', () => {
     expect(promise([5, 0])).toBe(true)
   })
 
-  test('does not make up for who could lead', () => {
+  test('does not replace a voter that could lead', () => {
     leading(committed, members('200000010', 3, 4))
     expect(() => promise([2, 0], [4, 8], [3, 1])).toThrow('server 3 has a longer history')
   })

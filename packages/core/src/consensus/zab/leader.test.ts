@@ -165,7 +165,7 @@ describe('what a leader is promised by its driver, and promises', () => {
     expect([driven.leader.isEstablished, driven.heard(2n)]).toEqual([true, ['upToDate -1']])
   })
 
-  test('what is proposed when the role is over still counts as uncommitted', () => {
+  test('proposals after the end of the role count as uncommitted', () => {
     driven.follower(2n)
     driven.step({ type: 'end', reason: new Error('enough') })
     const zxid = driven.propose()
@@ -174,7 +174,7 @@ describe('what a leader is promised by its driver, and promises', () => {
     expect(driven.committed).toEqual([])
   })
 
-  test('a history is planned from what is applied: a driver that is behind is a bug', () => {
+  test('a history is planned from the applied state: a driver that lags behind is a bug', () => {
     const second = driven.follower(2n)
     const zxid = driven.propose()
     driven.step({ type: 'logged', zxid })

@@ -35,7 +35,7 @@ const plan = (
 describe('within one epoch', () => {
   const ours = history('1.3', '1.4', '1.5', '1.6')
 
-  test('a learner that has everything is told so', () => {
+  test('a learner that has everything gets an empty DIFF', () => {
     expect(plan('1.6', ours, '1.6')).toBe('DIFF 1.6')
     expect(plan('1.6', ours, '2.0')).toBe('DIFF 1.6')
   })
@@ -55,13 +55,13 @@ describe('within one epoch', () => {
     expect(plan('0.0', ours, '1.6')).toBe('SNAP')
   })
 
-  test('a learner that lacks a transaction that nobody can send gets everything', () => {
+  test('a learner that lacks an unavailable transaction gets a snapshot', () => {
     expect(plan('1.0', [], '1.1')).toBe('SNAP')
     expect(plan('1.4', [], '1.5')).toBe('SNAP')
     expect(plan('1.4', [], '2.0')).toBe('SNAP')
   })
 
-  test('a learner whose own history is of no use gets everything', () => {
+  test('a learner whose history is useless gets a snapshot', () => {
     expect(told(planSync(-1n, ours, zxid('1.6'), elsewhere))).toBe('SNAP')
     expect(told(planSync(-1n, [], 0n, elsewhere))).toBe('SNAP')
   })
@@ -70,7 +70,7 @@ describe('within one epoch', () => {
 describe('across epochs', () => {
   const ours = history('1.6', '1.7', '3.1', '3.2')
 
-  test('what comes after the last common transaction is sent, of whatever epoch', () => {
+  test('all transactions after the last common one are sent, of any epoch', () => {
     expect(plan('1.6', ours, '3.2')).toBe('DIFF 3.2 + 1.7 3.1 3.2')
     expect(plan('1.7', ours, '4.0')).toBe('DIFF 3.2 + 3.1 3.2')
   })
@@ -84,24 +84,24 @@ describe('across epochs', () => {
     expect(plan('1.3', history('1.2', '1.4', '1.5'), '1.5')).toBe('TRUNC 1.2 + 1.4 1.5')
   })
 
-  test('a tail behind everything of ours is cut off', () => {
+  test("a tail after the leader's last transaction is cut off", () => {
     expect(plan('3.5', ours, '4.0')).toBe('TRUNC 3.2')
   })
 
-  test('one who entered an epoch, and has nothing of it yet, gets all of it', () => {
+  test('a learner that entered an epoch and has nothing of it gets all of it', () => {
     expect(plan('3.0', ours, '3.2')).toBe('DIFF 3.2 + 3.1 3.2')
   })
 
-  test('one who entered an epoch of which we have nothing may hold what we do not', () => {
+  test('a learner that entered an epoch unknown to the leader may hold more', () => {
     expect(plan('2.0', ours, '3.2')).toBe('SNAP')
   })
 
-  test('so does one who entered the epoch that our memory begins with', () => {
+  test('so may one that entered the epoch with which memory begins', () => {
     expect(plan('3.0', history('3.1', '3.2'), '3.2')).toBe('DIFF 3.2 + 3.1 3.2')
     expect(plan('3.0', history('3.2', '3.3'), '3.3')).toBe('SNAP')
   })
 
-  test('one who entered an epoch that we know nothing of gets everything', () => {
+  test('a learner that entered an unknown epoch gets a snapshot', () => {
     expect(plan('4.0', ours, '5.0')).toBe('SNAP')
   })
 })
@@ -110,7 +110,7 @@ describe('after an epoch without transactions', () => {
   const ours = history('1.6', '1.7')
   const start = { epoch: 3n, zxid: zxid('1.7') }
 
-  test('who ended in it, as the leader did, is up to date', () => {
+  test('a learner that ended in it, as the leader did, is up to date', () => {
     expect(plan('3.0', ours, '4.0', start)).toBe('DIFF 3.0')
     expect(plan('3.0', ours, '4.0', { epoch: 3n, zxid: zxid('3.0') })).toBe('DIFF 3.0')
   })

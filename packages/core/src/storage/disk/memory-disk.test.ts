@@ -72,7 +72,7 @@ test('copies share nothing that one of them changes later', async () => {
   }
 })
 
-test('a write of what is there already leaves the state as it is', async () => {
+test('a write of the present value changes nothing', async () => {
   const disk = new MemoryDisk()
   await disk.put(path, Uint8Array.of(1, 2, 3))
   const before = disk.state(() => true)

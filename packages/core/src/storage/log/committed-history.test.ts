@@ -26,16 +26,16 @@ test('the history begins with what the learner has and ends before what memory h
   expect(await zxids(3n, 0x200000001n)).toEqual([3, 4, 5, 0x100000001, 0x100000002])
 })
 
-test('there is none where the logs do not reach back to the learner', async () => {
+test('there is none if the logs do not reach back to the learner', async () => {
   expect(await zxids(0n, 0x200000001n)).toBeUndefined()
 })
 
-test('there is none where what memory begins with is not logged yet, and begins an epoch', async () => {
+test('there is none if the oldest transaction in memory begins an epoch and is not logged yet', async () => {
   expect(await zxids(3n, 0x300000001n)).toBeUndefined()
   expect(await zxids(3n, 0x200000002n)).toHaveLength(6)
 })
 
-test('there is none where it would be too much to be kept in memory', async () => {
+test('there is none if it would be too large for memory', async () => {
   const bytes = async (limit: number): Promise<unknown> =>
     readHistory(disk, folders, 3n, 0x200000001n, 0, limit)
   expect(await bytes(1000)).toHaveLength(5)
@@ -56,7 +56,7 @@ test.each([
   expect(await zxids(3n, 0x200000001n)).toBeUndefined()
 })
 
-test('there is none where it is more than a part of the snapshot that could be sent instead', async () => {
+test('there is none if it is longer than the permitted part of a snapshot', async () => {
   const all = (await readHistory(disk, folders, 3n, 0x200000001n))!
   const bytes = all.reduce((sum, { payload }) => sum + payload.length, 0)
   await disk.put(`${directory}/snapshot.1`, new Uint8Array(2 * bytes))

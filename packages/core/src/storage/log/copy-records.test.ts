@@ -106,7 +106,7 @@ test('copies what lies between two transactions, across files', async () => {
   }
 })
 
-test('goes on only from the very same transaction', async () => {
+test('continues only from the same transaction', async () => {
   const disk = await logsOf([1n, 2n], [3n, 4n])
   const checksum = await checksumOf(disk, 2n)
   expect(await problem(disk, { after: 2n, checksum: checksum + 1 })).toBe('otherHistory')
@@ -115,7 +115,7 @@ test('goes on only from the very same transaction', async () => {
   expect(await problem(disk, { after: 2n, checksum: checksum + 1, to: 2n })).toBe('otherHistory')
 })
 
-test('goes on from a snapshot that stands beside the logs', async () => {
+test('continues from a snapshot beside the logs', async () => {
   const disk = await logsOf([5n, 6n])
   expect(await problem(disk, { after: 4n })).toBe('purged')
   await file(disk, ...snapshotOf(4n))

@@ -39,8 +39,8 @@ export interface Verdict {
 /** Judges the end of the newest log, after it has been read. */
 export async function judgeEnd(log: LogFileReader): Promise<Verdict> {
   const { reason, position } = log.end
-  const nothing = { restBytes: 0, intactRecords: 0, lastIntactZxid: 0n, isRestKnown: true }
-  const clean = { position, ...nothing, because: '' }
+  const noRest = { restBytes: 0, intactRecords: 0, lastIntactZxid: 0n, isRestKnown: true }
+  const clean = { position, ...noRest, because: '' }
   if (reason === 'end' || reason === 'noHeader') return { kind: 'clean', ...clean }
   const rest = await survey(log, position)
   if (reason === 'endMark' && rest.end <= position + endMarkBytes)

@@ -119,7 +119,7 @@ test('without a mark, as in a log of Apache, the end is written again too', asyn
   expect((await recoverTest(disk)).zxid).toBe(5n)
 })
 
-test('what is left of an unfinished write is written again when the rest is cut off', async () => {
+test('the sound part of an unfinished write is written again when the rest is cut off', async () => {
   const disk = await withUnsyncedAppend()
   const path = `${directory}/log.1`
   const { bytes } = await disk.openRead(path)

@@ -37,7 +37,7 @@ test('everything after a transaction is forgotten', async () => {
   expect(target.applied).toEqual([1n, 2n, 3n, 4n, 5n, 6n])
 })
 
-test('nothing is cut where the older snapshot would be followed by a gap', async () => {
+test('nothing is cut if a gap would follow the older snapshot', async () => {
   const disk = await diskWith([5, 12], [range(8, 12)])
   await expect(truncateAfter(disk, directories, 10n)).rejects.toThrow(TruncateError)
   expect(await namesOn(disk)).toEqual(['log.8', 'snapshot.5', 'snapshot.c'])
@@ -76,13 +76,13 @@ test('what a snapshot ends with need not be in a log', async () => {
   expect((await recoverTest(disk)).zxid).toBe(7n)
 })
 
-test('what follows a snapshot goes, also where the log lacks what it ends with', async () => {
+test('transactions after a snapshot are removed, even if the log lacks its last one', async () => {
   const disk = await diskWith([0, 6], [[1, 2, 3, 8, 9]])
   await truncateAfter(disk, directories, 6n)
   expect((await recoverTest(disk)).zxid).toBe(6n)
 })
 
-test('a log that cannot be read so far is not taken for one that ends before', async () => {
+test('an unreadable log does not count as one that ends earlier', async () => {
   const disk = await diskWith([0, 6], [range(1, 9)])
   const log = disk.content(`${directory}/log.1`)
   // A bit of the first record: read the next time it may be right again.
@@ -91,7 +91,7 @@ test('a log that cannot be read so far is not taken for one that ends before', a
   await expect(truncateAfter(disk, directories, 6n)).rejects.toThrow('cannot be read')
 })
 
-describe('a snapshot that contains what is to be forgotten, though its name is older,', () => {
+describe('a snapshot that contains transactions to be removed, although its name is older,', () => {
   /** It was begun after `zxid`, and finished when the database had reached `reached`. */
   async function fuzzySnapshot(
     disk: MemoryDisk,
@@ -123,7 +123,7 @@ describe('a snapshot that contains what is to be forgotten, though its name is o
     expect(target.applied).toEqual([1n, 2n, 3n, 4n, 5n, 6n])
   })
 
-  test('leaves nothing to be cut, where there is no older one', async () => {
+  test('prevents the cut if there is no older one', async () => {
     const disk = await diskWith([], [range(1, 9)])
     await fuzzySnapshot(disk, 4, { digest: 8 })
     await expect(truncateAfter(disk, directories, 6n)).rejects.toThrow(TruncateError)
@@ -131,7 +131,7 @@ describe('a snapshot that contains what is to be forgotten, though its name is o
     expect(await namesOn(disk)).toEqual(['log.1', 'snapshot.4'])
   })
 
-  test('leaves nothing to be cut, where it may be a leader’s and follow on nothing', async () => {
+  test('prevents the cut if it may be a leader’s snapshot', async () => {
     const disk = await diskWith([0], [range(1, 3), range(7, 9)])
     await fuzzySnapshot(disk, 6, { digest: 9 })
     await expect(truncateAfter(disk, directories, 8n)).rejects.toThrow(TruncateError)
@@ -146,7 +146,7 @@ describe('a snapshot that contains what is to be forgotten, though its name is o
     expect(await namesOn(disk)).toEqual(['log.1', 'snapshot.0', 'snapshot.4'])
   })
 
-  test('is not taken for one by the configuration that its server wrote into it', async () => {
+  test('is not recognized by the configuration that its server wrote into it', async () => {
     const disk = await diskWith([0], [range(1, 9)])
     const database = TestDatabase.fresh()
     database.putAt('/zookeeper/config', 9n)

@@ -81,7 +81,7 @@ test('a create has the length and the checksum that Apache wrote for it', () => 
   expect(batch.writer.bytes[batch.writer.position - 1]).toBe(0x42)
 })
 
-test('whatever stands behind the last record reads as the end of the log for Apache', async () => {
+test('Apache reads anything after the last record as the end of the log', async () => {
   await writeLog(disk, [[1, 2], [3]])
   const bytes = disk.content(`${directory}/log.1`)
   const { zxids, reason } = await zxidsIn('log.1')
@@ -138,7 +138,7 @@ test('records are read from a zxid on, over several files', async () => {
   ])
 })
 
-test('records larger than what is read at once come whole', async () => {
+test('records larger than one read are complete', async () => {
   await writeLog(disk, [[1], [2, 3]], { bodyBytes: 3_000_000 })
   const log = await LogFileReader.open(disk, `${directory}/log.1`)
   const sizes: number[] = []

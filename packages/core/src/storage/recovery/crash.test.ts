@@ -157,7 +157,7 @@ async function expectAllOrRefusal(disk: MemoryDisk, lastZxid: number): Promise<v
   expect(zxid).toBe(lastZxid)
 }
 
-test('a bit that flips in what was durable never costs a record in silence', async () => {
+test('a flipped bit in durable data never loses a record silently', async () => {
   await fc.assert(
     fc.asyncProperty(batches, bodyBytes, preAllocBytes, fc.nat(), async (sizes, body, pre, bit) => {
       const { disk, path, lastZxid } = await appendAndStop(sizes, body, pre)

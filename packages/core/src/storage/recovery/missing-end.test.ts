@@ -65,7 +65,7 @@ describe.each(Object.keys(damages))('a newest log that is %s', (what) => {
     expect(await contents(), 'nothing was changed').toEqual(before)
   })
 
-  test('is gone on from with the word of the operator, once', async () => {
+  test("is accepted once with the operator's permission", async () => {
     await live(100)
     await live(150)
     await damages[what]!()
@@ -76,7 +76,7 @@ describe.each(Object.keys(damages))('a newest log that is %s', (what) => {
     expect(again.zxid).toBe(accepted.zxid)
   })
 
-  test('does not stop a server whose leader has what is missing, but that must not vote', async () => {
+  test('does not stop a server whose leader has the missing data, but the server must not vote', async () => {
     await live(100)
     await live(150)
     await damages[what]!()
@@ -87,7 +87,7 @@ describe.each(Object.keys(damages))('a newest log that is %s', (what) => {
     }
   })
 
-  test('is told of and gone on from where nothing had been synced', async () => {
+  test('is reported and accepted if nothing had been synced', async () => {
     await live(100, { forceSync: false })
     await live(150, { forceSync: false })
     await damages[what]!()
@@ -105,7 +105,7 @@ async function contents(): Promise<Record<string, string>> {
   return found
 }
 
-test('logs and snapshots that are all gone are not taken for a new directory', async () => {
+test('a directory that lost all logs and snapshots does not count as new', async () => {
   await live(100)
   for (const { name } of await disk.list(directory)) {
     if (name !== extentName) await disk.remove(`${directory}/${name}`)
@@ -114,7 +114,7 @@ test('logs and snapshots that are all gone are not taken for a new directory', a
   expect(await recoverTest(disk, { othersHaveIt: true })).toMatchObject({ lacksData: true })
 })
 
-test('a log that is gone with all that is noted in it is missed', async () => {
+test('a lost log is noticed by its note', async () => {
   await live(100)
   await live(150, { isKilled: true })
   await disk.remove(newestLog)
@@ -155,7 +155,7 @@ test('a directory without a note, or with one that cannot be read, starts and sa
   }
 })
 
-test('a link that leads nowhere is no log that never was', async () => {
+test('a broken link counts as a log', async () => {
   await live(100)
   disk.fault = (call, path) =>
     call === 'openRead' && path.endsWith('log.1') ? 'ENOENT' : undefined

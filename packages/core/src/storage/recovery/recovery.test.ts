@@ -55,7 +55,7 @@ async function names(): Promise<string[]> {
 /** Bytes of one record of `batchOf`. */
 const recordBytes = 12 + 32 + 4 + 1
 
-test('the database is told beforehand how large the snapshot is', async () => {
+test('the database learns the size of the snapshot in advance', async () => {
   await snapshotAt(5)
   const { target } = await recoverTest(disk)
   expect(target.expectedBytes).toBe(disk.content(snapshotPath(5)).length)
@@ -70,7 +70,7 @@ test('a new directory gets snapshot.0, and is found again', async () => {
   expect(second).toMatchObject({ isFresh: false, zxid: 0n, snapshotFile: 'snapshot.0' })
 })
 
-test('the snapshot is loaded and what was logged after it is applied', async () => {
+test('the snapshot is loaded and later transactions are applied', async () => {
   await snapshotAt(0)
   await writeLog(disk, [range(1, 4)])
   await snapshotAt(3)
@@ -81,7 +81,7 @@ test('the snapshot is loaded and what was logged after it is applied', async () 
   expect(recovered).toMatchObject({ zxid: 9n, snapshotZxid: 3n, recordsReplayed: 6 })
 })
 
-test('the name of a loaded snapshot survives a loss of power, also where its own sync failed', async () => {
+test('the name of a loaded snapshot survives a power failure, even if its own sync failed', async () => {
   await recoverTest(disk)
   let syncs = 0
   disk.fault = (call) => (call === 'syncDirectory' && syncs++ === 0 ? 'EIO' : undefined)
@@ -145,7 +145,7 @@ describe('a snapshot that cannot be used', () => {
     expect(types(await recoverTest(disk))).toEqual(['snapshotLoaded'])
   })
 
-  test('stops recovery where what is logged before it may be of another history', async () => {
+  test('stops recovery if the records before it may be of another history', async () => {
     // It came from a leader, and power failed before the older files were removed.
     const atStart = 0x200000000
     await snapshotAt(atStart)
@@ -159,7 +159,7 @@ describe('a snapshot that cannot be used', () => {
     expect(accepted).toMatchObject({ zxid: 4n, damageAccepted: true })
   })
 
-  test('is no loss where a log leads up to it, also across an epoch', async () => {
+  test('is no loss if a log leads up to it, even across an epoch', async () => {
     await writeLog(disk, [[0x200000001]])
     await snapshotAt(0x200000001)
     await writeLog(disk, [[0x300000001]])
@@ -220,13 +220,13 @@ describe('a directory that should not be empty', () => {
     expect(await disk.list(directory)).toEqual([])
   })
 
-  test('is told apart from a new one where others have the data', async () => {
+  test('is distinguished from a new one if other servers have the data', async () => {
     const recovered = await recoverTest(disk, { whenEmpty, othersHaveIt: true })
     expect(recovered).toMatchObject({ isFresh: true, lacksData: true })
     expect(await disk.list(directory)).toEqual([])
   })
 
-  test('is a new one, once, where a file says so', async () => {
+  test('counts as a new one, once, if a file says so', async () => {
     await disk.makeDirectory('data')
     await disk.put('data/initialize', new Uint8Array(0))
     const recovered = await recoverTest(disk, { whenEmpty })
@@ -376,7 +376,7 @@ describe('the newest log', () => {
     expect((await recoverTest(disk)).zxid).toBe(2n)
   })
 
-  test('damaged only where the snapshot holds everything is told and passed', async () => {
+  test('damaged only where the snapshot holds everything is reported and accepted', async () => {
     await snapshotAt(5)
     await change(logPath(1), (bytes) => void (bytes[16 + 2 * recordBytes + 20] = 99))
     const recovered = await recoverTest(disk)
@@ -393,7 +393,7 @@ describe('the newest log', () => {
     )
   })
 
-  test('damaged in the last record that the snapshot holds, and nothing behind, is passed', async () => {
+  test('damaged in the last record that the snapshot holds, and not after it, is accepted', async () => {
     await snapshotAt(5)
     await change(logPath(1), (bytes) => void (bytes[16 + 4 * recordBytes + 20] = 99))
     expect((await recoverTest(disk)).zxid).toBe(5n)
@@ -428,7 +428,7 @@ test('a log of Apache with any byte changed either keeps everything or stops rec
   }
 })
 
-test('an older log that ends badly is no harm when the next one goes on from there', async () => {
+test('an older log with a torn end does no harm if the next one continues from there', async () => {
   await snapshotAt(0)
   await writeLog(disk, [range(1, 5)])
   await change(logPath(1), (bytes) => bytes.subarray(0, 16 + 3 * recordBytes + 20))
@@ -446,7 +446,7 @@ test('an older log that ends badly stops recovery when something is missing afte
   await expect(recoverTest(disk)).rejects.toThrow(/log\.6: .*log\.1 cannot be read beyond byte 163/)
 })
 
-test('a new epoch behind a damaged log stops recovery: what the log held is not known', async () => {
+test('a new epoch after a damaged log stops recovery, because the content of the log is unknown', async () => {
   await snapshotAt(0)
   await writeLog(disk, [range(1, 5)])
   await writeLog(disk, [[0x100000001, 0x100000002]])
@@ -454,7 +454,7 @@ test('a new epoch behind a damaged log stops recovery: what the log held is not 
   await expect(recoverTest(disk)).rejects.toThrow(/log\.100000001: .*log\.1 is damaged at byte 0/)
 })
 
-test('a new epoch may begin behind a log whose last write was never finished', async () => {
+test('a new epoch may begin after a log whose last write was never finished', async () => {
   await snapshotAt(0)
   const whole = await writeApacheLog(range(1, 3), 4)
   await disk.put(logPath(1), whole.subarray(0, 16 + 3 * recordBytes - 20))

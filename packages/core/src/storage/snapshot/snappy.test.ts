@@ -39,7 +39,7 @@ test('several streams one after another read as one', async () => {
   expect((await decode(Buffer.concat([one, one]))).toString()).toBe('abcabc')
 })
 
-test('what is encoded is decoded, however it arrives', async () => {
+test('encoded data is decoded, in pieces of any size', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.uint8Array({ maxLength: 100_000 }), { maxLength: 3 }),

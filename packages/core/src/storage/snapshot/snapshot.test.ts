@@ -66,7 +66,7 @@ test('a snapshot without the third seal, or without the second, loads as well', 
   expect((await load('snapshot.1')).digestValue).toBeUndefined()
 })
 
-test('what is written is read back', async () => {
+test('a written snapshot is read back', async () => {
   const database = TestDatabase.fresh()
   database.lastZxid = 0x200000005n
   database.digestValue = 0xfedcba9876543210n
@@ -85,7 +85,7 @@ test('what is written is read back', async () => {
   expect(loaded.digestValue).toBe(0xfedcba9876543210n)
 })
 
-test('a large tree goes through in slices, whatever their size', async () => {
+test('a large tree is written in slices of any size', async () => {
   const database = TestDatabase.fresh()
   for (let i = 0; i < 20_000; i++) database.put(`/node-${i}`, 'y'.repeat(i % 700))
   database.put('/large', 'z'.repeat(9_000_000))
@@ -130,7 +130,7 @@ describe('a snapshot that is not sound is refused with its name', () => {
     }
   })
 
-  test('with any byte changed, except where nobody looks', async () => {
+  test('with any byte changed, except unused ones', async () => {
     for (let at = 0; at < whole.length; at++) {
       const changed = Buffer.from(whole)
       changed[at] = changed[at]! ^ 0x10

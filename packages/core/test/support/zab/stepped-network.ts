@@ -24,27 +24,27 @@ export class SteppedNetwork extends TestNetwork {
     return this.wires.some(({ isOpen }) => isOpen)
   }
 
-  override listen(isOn: boolean, door: PeerPort = 'quorum'): void {
-    if (isOn) this.listening.add(door)
-    else this.listening.delete(door)
+  override listen(isOn: boolean, port: PeerPort = 'quorum'): void {
+    if (isOn) this.listening.add(port)
+    else this.listening.delete(port)
   }
 
   override async dial(
     server: ServerId,
     attach: (wire: PeerWire) => PacketLink,
-    door: PeerPort = 'quorum',
+    port: PeerPort = 'quorum',
   ): Promise<PacketLink> {
     await Promise.resolve()
     const { ensemble, id } = this
     const there = ensemble.networkOf(server)
-    if (there?.listening.has(door) !== true || !ensemble.canTalk(id, server)) {
+    if (there?.listening.has(port) !== true || !ensemble.canTalk(id, server)) {
       throw new Error('the connection was refused')
     }
     const mine = this.wire()
     const theirs = there.wire()
     mine.other = theirs
     theirs.other = mine
-    theirs.attach((wire) => there.peer.acceptLearner(wire, door))
+    theirs.attach((wire) => there.peer.acceptLearner(wire, port))
     return mine.attach(attach)
   }
 

@@ -3,11 +3,11 @@ import type { EnsembleView, ServerView } from '../../view/server-view.ts'
 import { counter, gauge, summary, type Metric, type Value } from './metric.ts'
 
 /** The values on a standalone server: nothing has happened. */
-const nothing = new ZabStats()
+const noStats = new ZabStats()
 
 /** Measurements of the servers of an ensemble. */
 export function ensembleMetrics({ ensemble }: ServerView): Metric[] {
-  const stats = ensemble?.stats ?? nothing
+  const stats = ensemble?.stats ?? noStats
   return [
     ...(ensemble === undefined ? [] : ensembleGauges(ensemble)),
     counter('looking_count', stats.lookings, 'Times this server looked for a leader.'),

@@ -140,8 +140,8 @@ export const tls = {
   ),
   'netty.server.outstandingHandshake.limit': property(
     int,
-    250,
-    'TLS handshakes with clients in progress at the same time; -1 for any number. Others wait, up to four times as many, and a handshake that takes longer than a second gives way to them.',
+    500,
+    'TLS handshakes with clients in progress at the same time; -1 for any number. Others wait, up to twice as many, and take the place of clients that send nothing for two seconds.',
     { departs: '-1 by default in ZooKeeper, which closes connections above it.' },
   ),
   'client.certReload': property(

@@ -30,7 +30,7 @@ export function readJks(bytes: Uint8Array, password: string, location: string): 
   const magic = reader.int()
   if (magic === magicJceks)
     throw new StoreError(`it is a JCEKS store, which is not read. ${convert}`)
-  if (magic !== magicJks) throw new StoreError('it is no JKS store')
+  if (magic !== magicJks) throw new StoreError('it is not a JKS store')
   const version = reader.int()
   if (version !== 1 && version !== 2) {
     throw new StoreError(`it is a JKS store of version ${version}, which is not known. ${convert}`)

@@ -58,7 +58,7 @@ export function readPkcs12(bytes: Uint8Array, password: string, location: string
     return read(bytes, password, toConvert(location))
   } catch (error) {
     if (!(error instanceof DerError)) throw error
-    throw new StoreError(`it is no PKCS12 store, or it is damaged: ${error.message}`)
+    throw new StoreError(`it is not a PKCS12 store, or it is damaged: ${error.message}`)
   }
 }
 

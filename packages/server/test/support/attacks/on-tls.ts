@@ -44,13 +44,13 @@ async function begun(port: number, bytes: string): Promise<Socket> {
 
 export const onTls: readonly Attack[] = [
   {
-    name: 'TLS handshakes, 500 at the same time',
+    name: 'TLS handshakes, 1,000 at the same time',
     cfg: tlsCfg,
     limits: ['handshakes'],
     run: async ({ port }, scale) => {
       let succeeded = 0
-      for (let i = 0; i < 10 * scale; i++) {
-        const outcomes = await Promise.all(many(500, () => handshake(port)))
+      for (let i = 0; i < 5 * scale; i++) {
+        const outcomes = await Promise.all(many(1000, () => handshake(port)))
         succeeded += outcomes.filter(Boolean).length
       }
       if (succeeded === 0) throw new Error('no handshake succeeded')
@@ -63,7 +63,7 @@ export const onTls: readonly Attack[] = [
     limits: ['handshakes'],
     run: async ({ port }, scale) => {
       // The header of a record whose content does not follow.
-      const count = Math.max(1000 * scale, 400)
+      const count = Math.max(1000 * scale, 700)
       const sockets = await Promise.all(many(count, () => begun(port, '\x16\x03\x01\x02\x00')))
       await delay(1500)
       // They give way to a client that is in earnest.
