@@ -68,3 +68,12 @@ test('a leader that is gone is known by its followers, and led no longer than th
     { leader: '1', epoch: 1, toMs: Date.parse(started) + 300_000 },
   ])
 })
+
+test('whether a leader that was restarted since gave its role away is not known', () => {
+  const restarted = new Date(Date.parse(started) + 100_000).toISOString()
+  const lanes = [
+    laneOf('1', { started: restarted, now, entries: [] }, nowMs),
+    laneOf('2', { started, now, entries: second }, nowMs),
+  ]
+  expect(reignsIn(lanes, nowMs)[0]).toMatchObject({ leader: '2', isHandOver: undefined })
+})

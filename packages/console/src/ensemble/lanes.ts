@@ -96,8 +96,8 @@ export interface Reign {
   readonly toMs: number | undefined
   /** Undefined where nobody is known to have led before. */
   readonly gapMs: number | undefined
-  /** The leader before gave its role away. */
-  readonly isHandOver: boolean
+  /** Whether the leader before gave its role away; undefined where that server has forgotten it. */
+  readonly isHandOver: boolean | undefined
 }
 
 /** Who led, the newest first, by the lanes of the leaders and what their followers say of them. */
@@ -132,13 +132,16 @@ export function reignsIn(lanes: readonly Lane[], nowMs: number): readonly Reign[
         ({ id, timeMs }) =>
           id === before?.leader && timeMs >= before.fromMs && timeMs <= fromMs + 1000,
       )
+      const remembers =
+        before === undefined ||
+        lanes.some(({ id, startedMs }) => id === before.leader && startedMs <= before.toMs)
       return {
         leader,
         epoch,
         fromMs,
         toMs: at === all.length - 1 && toMs >= latestMs - 1 ? undefined : Math.min(toMs, nowMs),
         gapMs: before === undefined ? undefined : Math.max(0, fromMs - before.toMs),
-        isHandOver,
+        isHandOver: isHandOver || remembers ? isHandOver : undefined,
       }
     })
     .toReversed()

@@ -219,7 +219,9 @@ function Reigns({ lanes, nowMs }: { readonly lanes: readonly Lane[]; readonly no
               {lastingText((toMs ?? nowMs) - fromMs)}
               {toMs === undefined && <span class="badge leads">leads</span>}
             </td>
-            <td>{isHandOver ? 'hand-over' : 'election'}</td>
+            <td>
+              {isHandOver === undefined ? 'not known' : isHandOver ? 'hand-over' : 'election'}
+            </td>
             <td>{gapMs === undefined ? '–' : preciseText(gapMs)}</td>
           </tr>
         ))}
