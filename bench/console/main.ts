@@ -185,7 +185,7 @@ async function stepsOf(page: Page, tool: CDPSession): Promise<string[][]> {
   })
   await goTo(page, '#/tree?path=%2F')
   await step('search by path, none found', () => search(page, 'no such name', false))
-  await step('search by path, 1,000 or more found', () => search(page, 'child-00', false))
+  await step('search by path, the first 500 found', () => search(page, 'child-00', false))
   await step('search in data, none found', () => search(page, 'no such text', true))
   await step('locks', async () => {
     await goTo(page, '#/locks')

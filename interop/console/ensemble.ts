@@ -85,8 +85,9 @@ export async function ensemble(stage: Stage): Promise<void> {
   check('the restart ends when every server is back', restarted.length === 3)
   await page.context().close()
 
+  if (stage.takesPictures) await bustle(stage)
   for (const theme of ['light', 'dark'] as const) {
-    const themed = await stage.open(theme, 1200, 1760)
+    const themed = await stage.open(theme, 1200, 1640)
     await stage.goTo(themed, '#/ensemble?metrics=1&range=5%20min')
     await themed.getByRole('slider').first().waitFor()
     await stage.axe(themed, `the ensemble with charts, ${theme}`)
@@ -100,6 +101,27 @@ export async function ensemble(stage: Stage): Promise<void> {
   await stage.fits(phone, 'the ensemble on a phone')
   await stage.picture(phone, 'phone-ensemble-dark')
   await phone.context().close()
+}
+
+/** Some work for the charts, more and less of it. */
+async function bustle(stage: Stage): Promise<void> {
+  const client = await stage.connect(1)
+  await client.create('/bustle', 'x'.repeat(500))
+  const untilMs = Date.now() + 90_000
+  for (let turn = 0; Date.now() < untilMs; turn++) {
+    const reads = Math.round(60 + 50 * Math.sin(turn / 40) + 20 * Math.sin(turn / 7))
+    await Promise.all([
+      ...Array.from({ length: reads }, () =>
+        client.call('getData', { path: '/bustle', watch: false }),
+      ),
+      ...Array.from({ length: Math.round(reads / 5) }, (_, at) =>
+        at % 4 === 0
+          ? client.create(`/bustle/n${turn}-${at}`, 'y'.repeat(200))
+          : client.call('setData', { path: '/bustle', data: null, version: -1 }),
+      ),
+    ])
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
 }
 
 const isHandOver = (cells: readonly string[]): boolean => cells.includes('hand-over')

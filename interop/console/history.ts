@@ -55,7 +55,7 @@ async function write({ client, other }: Stage): Promise<Written> {
   const restricted = [...open.slice(0, 0), { perms: 1, id: open[0]!.id }, { perms: 31, id: boss }]
   await client.create('/shop/prices', 'one\ntwo\n')
   await client.must('setACL', { path: '/shop/prices', acl: restricted, version: -1 })
-  // What only the administrator may read, now and then.
+  // Only the administrator may read this, then and now.
   await client.create('/shop/secret', 'hidden value')
   await client.must('setACL', { path: '/shop/secret', acl: [{ perms: 31, id: boss }], version: -1 })
   const { zxid: whole } = await client.call('exists', { path: '/shop', watch: false })
@@ -261,7 +261,7 @@ async function conflicts(stage: Stage, page: Page): Promise<void> {
   await dialog.getByRole('region', { name: 'Difference' }).waitFor()
   await stage.set('/shop/config', '{"a":3}')
   await dialog.getByRole('button', { name: /Restore over version/ }).click()
-  await dialog.getByText('Somebody else has changed it meanwhile').waitFor()
+  await dialog.getByText('Another client has changed it').waitFor()
   check(
     'a restore over another version changes nothing',
     (await stage.read('/shop/config')) === '{"a":3}',
@@ -419,7 +419,7 @@ async function rights(stage: Stage, { whole }: Written): Promise<void> {
   await reader.context().close()
 }
 
-/** What the history shows to a role that sees no data, and where there is none. */
+/** History for a role that sees no data, and on a server without history. */
 async function roles(stage: Stage): Promise<void> {
   const config = { 'admin.enableServer': 'true', 'admin.serverPort': 0, clientPort: 0 }
   const page = await (await stage.browser.newContext()).newPage()

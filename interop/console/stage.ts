@@ -1,4 +1,4 @@
-/** What the suites of the console share: an ensemble of three, clients of it, and a browser. */
+/** Shared by the suites of the console: an ensemble of three, clients of it, and a browser. */
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { chromium, type Browser, type Page } from 'playwright-core'
@@ -166,7 +166,7 @@ export class Stage implements AsyncDisposable {
     page.on('request', (request) => {
       const url = request.url()
       const isOwn = this.origins.some((origin) => url.startsWith(origin))
-      // What the page made itself, to save a file.
+      // A blob is made by the page itself, to save a file.
       if (!isOwn && !url.startsWith('blob:')) this.foreign.push(url)
     })
     page.on('pageerror', (error) => this.errors.push(error.message))
@@ -217,6 +217,11 @@ export class Stage implements AsyncDisposable {
       '[document.documentElement.scrollWidth, innerWidth]',
     )
     check(`${what} is not wider than the window`, widths[0]! <= widths[1]!, widths)
+  }
+
+  /** Whether what is shown should look like a day's work. */
+  get takesPictures(): boolean {
+    return this.pictures !== undefined
   }
 
   async picture(page: Page, name: string): Promise<void> {

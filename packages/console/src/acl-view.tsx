@@ -25,7 +25,7 @@ interface Access {
   readonly aversion: number
 }
 
-/** Who may do what with a znode. */
+/** The ACL of a znode, and its editor. */
 export function AclView({ path, aversion }: { readonly path: string; readonly aversion: number }) {
   const [access, setAccess] = useState<Access | undefined>(undefined)
   const [isEdited, setEdited] = useState(false)

@@ -12,7 +12,7 @@ import {
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
 
-test('text, JSON, YAML and bytes are told apart', () => {
+test('detects text, JSON, YAML and bytes', () => {
   const best = (text: string): string => bestForm(formsOf(bytes(text), true))
   expect(best('{"a": 1}')).toBe('json')
   expect(best('a: 1\nb:\n  - c\n  - d # why\n')).toBe('yaml')
@@ -21,7 +21,7 @@ test('text, JSON, YAML and bytes are told apart', () => {
   expect(bestForm(formsOf(new Uint8Array([0, 200]), true))).toBe('hex')
 })
 
-test('prose with a colon is no YAML', () => {
+test('prose with a colon is not YAML', () => {
   expect(looksLikeYaml('Note: this\nis a text\nof three lines')).toBe(false)
   expect(looksLikeYaml('text: |\n  of several\n  lines\nother: 1')).toBe(true)
 })
@@ -44,7 +44,7 @@ test('packed data is unpacked, and packed again', async () => {
   expect(packingOf(bytes('x^ is text, too'))).toBeUndefined()
 })
 
-test('what unpacks to more than a page can hold is cut, and says so', async () => {
+test('unpacked data beyond the limit is cut and marked', async () => {
   const packed = await pack(new Uint8Array(unpackedBytesMax + 1), 'gzip')
   const unpacked = await unpack(packed, 'gzip')
   expect(unpacked!.isWhole).toBe(false)

@@ -1,4 +1,4 @@
-/** What the data of a znode is: text, JSON, YAML, something packed, or only bytes. */
+/** Detects the form of data: text, JSON, YAML, packed data, or bytes. */
 import { jsonOf, textOf } from './format.ts'
 
 export type Form = 'text' | 'json' | 'yaml' | 'hex'
@@ -52,16 +52,16 @@ export function packingOf(bytes: Uint8Array): Packing | undefined {
   return isZlib && textOf(bytes) === undefined ? 'deflate' : undefined
 }
 
-/** A small value can unpack to one that no page can hold. */
+/** Limit for unpacked data: a small value can unpack to gigabytes. */
 export const unpackedBytesMax = 8 * 1024 * 1024
 
 export interface Unpacked {
   readonly bytes: Uint8Array
-  /** False if there is more than a page can hold. */
+  /** False if the limit cut it. */
   readonly isWhole: boolean
 }
 
-/** Undefined if it is not packed that way after all. */
+/** Undefined if the data is not valid in this packing. */
 export async function unpack(bytes: Uint8Array, packing: Packing): Promise<Unpacked | undefined> {
   const reader = streamOf(bytes).pipeThrough(new DecompressionStream(packing)).getReader()
   const parts: Uint8Array[] = []

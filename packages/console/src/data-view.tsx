@@ -29,7 +29,7 @@ interface Props {
   readonly path: string
   readonly data: Data
   readonly onWantAll: () => void
-  /** Undefined where the data is not to be changed: it is past, for example. */
+  /** Undefined for data that cannot be edited, such as that of the past. */
   readonly onSaved?: () => Promise<void>
 }
 
@@ -109,7 +109,7 @@ export function DataView({ path, data, onWantAll, onSaved }: Props) {
   )
 }
 
-/** What packed data holds; undefined until it is known, and where it is nothing packed. */
+/** The unpacked data; undefined until it is known, and for data that is not packed. */
 function useUnpacked(bytes: Uint8Array, packing: Packing | undefined): Unpacked | undefined {
   const [unpacked, setUnpacked] = useState<{ of: Uint8Array; value: Unpacked | undefined }>()
   useEffect(() => {
@@ -121,7 +121,7 @@ function useUnpacked(bytes: Uint8Array, packing: Packing | undefined): Unpacked 
   return unpacked?.of === bytes ? unpacked.value : undefined
 }
 
-/** Hands the bytes to the browser, which asks where to. */
+/** Offers the bytes as a download. */
 function saveAsFile(path: string, bytes: Uint8Array): void {
   const link = document.createElement('a')
   link.href = URL.createObjectURL(new Blob([bytes as Uint8Array<ArrayBuffer>]))
@@ -138,7 +138,7 @@ interface ShowProps {
   readonly children?: ComponentChildren
 }
 
-/** A value as text, JSON, YAML or bytes, and what it is for well-known programs. */
+/** A value as text, JSON, YAML or bytes, with a description if a well-known program wrote it. */
 function DataShow({ path, bytes, isWhole, actions, children }: ShowProps) {
   const forms = useMemo(() => formsOf(bytes, isWhole), [bytes, isWhole])
   const [wanted, setWanted] = useState(place.value.query.get('as') as Form | null)
@@ -225,7 +225,7 @@ interface EditorProps {
   readonly path: string
   readonly text: string
   readonly version: number
-  /** How the text is packed before it is saved. */
+  /** Applied to the text before it is saved. */
   readonly packing: Packing | undefined
   readonly onEnd: (isSaved: boolean) => void
 }

@@ -4,7 +4,7 @@ import { knownFormat } from './known-formats.ts'
 const titleOf = (path: string, value: unknown): string | undefined =>
   knownFormat(path, typeof value === 'string' ? value : JSON.stringify(value))?.title
 
-test('znodes of Kafka are told, with a chroot before them, too', () => {
+test('recognizes znodes of Kafka, also below a chroot', () => {
   const broker = { endpoints: ['PLAINTEXT://b1:9092', 'SSL://b1:9093'], rack: null, version: 5 }
   expect(knownFormat('/kafka/brokers/ids/7', JSON.stringify(broker))).toEqual({
     title: 'Kafka broker 7',
@@ -24,7 +24,7 @@ test('znodes of Kafka are told, with a chroot before them, too', () => {
   expect(titleOf('/brokers/topics/t', { partitions: { 0: [1, 2], 1: [2] } })).toBe('Kafka topic t')
 })
 
-test('znodes of Patroni and Curator are told by their fields', () => {
+test('recognizes znodes of Patroni and Curator by their fields', () => {
   const member = { role: 'replica', state: 'running', conn_url: 'postgres://b:5432/postgres' }
   expect(titleOf('/service/pg/members/b', member)).toBe('Patroni member b of pg')
   expect(titleOf('/service/pg/leader', 'a')).toBe('Leader of pg, as Patroni writes it')
@@ -45,7 +45,7 @@ test('znodes of Patroni and Curator are told by their fields', () => {
   expect(known?.facts).toContainEqual(['Address', '10.0.0.1:80'])
 })
 
-test('others are not taken for them', () => {
+test('recognizes nothing in other znodes', () => {
   expect(titleOf('/app/config', { limit: 1 })).toBeUndefined()
   expect(titleOf('/app/controller', 'on')).toBeUndefined()
   expect(titleOf('/app/leader', 'node-1')).toBeUndefined()

@@ -1,8 +1,8 @@
-/** Znodes of well-known programs, told by their paths and their data. */
+/** Recognizes znodes of well-known programs by path and data. */
 import { lastingText } from './format.ts'
 
 export interface Known {
-  /** What it is, in a few words. */
+  /** A short description. */
   readonly title: string
   readonly facts: readonly (readonly [name: string, value: string])[]
 }
@@ -210,7 +210,7 @@ const formats: readonly Format[] = [
   },
 ]
 
-/** What well-known program a znode is of; undefined for others. */
+/** Describes a znode of a well-known program; undefined for others. */
 export function knownFormat(path: string, text: string): Known | undefined {
   const fields = fieldsOf(text)
   for (const { path: pattern, known } of formats) {

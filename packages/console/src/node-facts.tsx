@@ -26,7 +26,7 @@ export function Crumbs({ path, hrefAt }: CrumbsProps) {
   )
 }
 
-/** What is known of a znode beside its data. */
+/** The stat of a znode. */
 export function Facts({ node }: { readonly node: Node }) {
   const { ttlMs, kind, ephemeralOwner } = node
   const facts: (readonly [string, string])[] = [

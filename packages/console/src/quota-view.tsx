@@ -24,7 +24,7 @@ const fields: readonly (readonly [keyof Limits, string])[] = [
   ['byteHardLimit', 'Bytes, refused above'],
 ]
 
-/** How many znodes and bytes there may be at a znode and below it. */
+/** Limits on the znodes and bytes of a subtree, and their use. */
 export function QuotaView({ path }: { readonly path: string }) {
   const [quota, setQuota] = useState<Quota | undefined>(undefined)
   const [isEdited, setEdited] = useState(false)

@@ -37,7 +37,7 @@ export class StoredList {
       if (!Array.isArray(found)) return
       this.stored.value = found.filter((each) => typeof each === 'string')
     } catch {
-      // Somebody else wrote there: it begins anew.
+      // The entry is not ours; the list stays empty.
     }
   }
 }

@@ -75,3 +75,21 @@ test('an invalid TTL is refused', async () => {
   const open = PersistentTtlNode.open(client, '/no-ttl', 'a', { codec, ttlMs: 0 })
   await expect(open).rejects.toThrow('ttlMs is a whole number of milliseconds from 1 on, not 0')
 })
+
+test('a node that an earlier program left may be deleted while it is opened', async () => {
+  const client = await fixture.open()
+  const other = await fixture.open()
+  const path = '/left-ttl/node'
+  await client.create(path, 'old', { parents: true })
+  const set = client.set.bind(client)
+  client.set = async (...args: Parameters<typeof set>) => {
+    client.set = set
+    const stat = await set(...args)
+    // Its time is over.
+    await other.delete(path)
+    return stat
+  }
+  await using _ = await PersistentTtlNode.open(client, path, 'new', { codec, ttlMs: 10_000 })
+  expect(await other.get(path, { codec })).toMatchObject({ data: 'new' })
+  expect(await other.children(path)).toEqual(['touch'])
+})

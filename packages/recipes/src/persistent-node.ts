@@ -155,8 +155,17 @@ export class PersistentTtlNode<T> implements AsyncDisposable {
       async () => {
         const data = this.codec.encode(this.value)
         const put = () => this.setOrCreate(path, data, { container: true })
-        await below(client, parentPath(path), { signal }, put)
-        await this.touchOnce()
+        for (;;) {
+          await below(client, parentPath(path), { signal }, put)
+          try {
+            await this.touchOnce()
+            return
+          } catch (error) {
+            // Left by an earlier program, and deleted between the two writes.
+            if (!isRefusal(error, 'noNode')) throw error
+            signal.throwIfAborted()
+          }
+        }
       },
       { signal },
     )

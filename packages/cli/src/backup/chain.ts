@@ -20,7 +20,7 @@ export interface Backup {
   readonly folder: string
   readonly path: string
   readonly manifest: Manifest
-  /** Of its sums, which stand for all of it: the next backup names it by this. */
+  /** The digest of its `SHA256SUMS`, by which the next backup refers to it. */
   readonly sha256: string
 }
 
@@ -49,7 +49,7 @@ export async function listFolders(
     .toSorted((a, b) => a.number - b.number || (a.folder < b.folder ? -1 : 1))
 }
 
-/** Reads the manifest of a folder, checked against the sums beside it. */
+/** Reads the manifest of a folder and checks it against the folder's sums. */
 export async function readBackup(directory: string, folder: string): Promise<Backup> {
   const path = join(directory, folder)
   const damaged = (file: string, problem: string): CommandError =>
@@ -77,7 +77,7 @@ export async function readBackup(directory: string, folder: string): Promise<Bac
   }
 }
 
-/** All backups that are to be kept, oldest first. */
+/** All backups to keep, oldest first. */
 export async function readChain(directory: string): Promise<Backup[]> {
   const folders = await listFolders(directory)
   const newest = folders.at(-1)
@@ -89,13 +89,13 @@ export async function readChain(directory: string): Promise<Backup[]> {
   return chain
 }
 
-/** The newest backup; undefined where there is none. */
+/** The newest backup; undefined if there is none. */
 export async function readNewest(directory: string): Promise<Backup | undefined> {
   const newest = (await listFolders(directory)).at(-1)
   return newest && readBackup(directory, newest.folder)
 }
 
-/** Removes what interrupted runs left behind, and backups that the newest one declares unneeded. */
+/** Removes what interrupted runs left behind, and backups that the newest one no longer needs. */
 export async function removeUnneeded(directory: string, keepsFrom: number): Promise<string[]> {
   const removed: string[] = []
   for (const { folder, number } of await listFolders(directory)) {
@@ -112,7 +112,7 @@ export async function removeUnneeded(directory: string, keepsFrom: number): Prom
   return removed
 }
 
-/** What an interrupted run left behind. */
+/** The folders that interrupted runs left behind. */
 export async function listUnfinished(directory: string): Promise<string[]> {
   if (!existsSync(directory)) return []
   return (await readdir(directory)).filter((name) => name.endsWith(unfinishedSuffix))

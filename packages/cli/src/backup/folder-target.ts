@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import { disk } from '../offline/files.ts'
 import { measured, type BackupTarget, type Written } from './target.ts'
 
-/** What a folder is called while a backup is written to it. */
+/** The suffix of a folder while a backup is written to it. */
 export const unfinishedSuffix = '.unfinished'
 
-/** A folder that gets its name when everything in it is durable. */
+/** A folder that gets its final name when everything in it is durable. */
 export class FolderTarget implements BackupTarget {
   private readonly directory: string
   private readonly folder: string
@@ -52,7 +52,7 @@ export class FolderTarget implements BackupTarget {
     return true
   }
 
-  /** Where a file is until the backup is complete. */
+  /** The path of a file until the backup is complete. */
   get unfinishedPath(): string {
     return this.path
   }

@@ -16,44 +16,48 @@ export interface SnapshotPart {
   readonly name: string
   readonly bytes: number
   readonly sha256: string
-  /** The last transaction that it contains whole. */
+  /** The last transaction that it contains completely. */
   readonly zxid: string
-  /** Parts of transactions up to this one may be in it, too: from here on a restore is exact. */
+  /**
+   * It may contain effects of transactions up to this one, so a restore is exact only from here on.
+   */
   readonly reaches: string
-  /** When that one was made, where this backup has its record. */
+  /** The time of that transaction, if this backup contains its record. */
   readonly reachesTime: string | null
 }
 
-/** What a backup holds, in `manifest.json`, for people and for `zabra`. */
+/** The content of a backup, in `manifest.json`, for people and for `zabra`. */
 export interface Manifest {
   readonly zabra: 'backup'
   readonly version: 1
   readonly number: number
   readonly kind: 'full' | 'log'
-  /** Everything committed before is in this backup and those before it. */
+  /** Everything committed before this time is in this backup and the previous ones. */
   readonly takenAt: string
   readonly source: string
   readonly writtenBy: string
-  /** The backup before this one. */
+  /** The previous backup. */
   readonly previous: { readonly folder: string; readonly sha256: string } | null
-  /** Whether its transactions go on from the previous backup without a gap. */
+  /** Whether its transactions continue those of the previous backup without a gap. */
   readonly continues: boolean
-  /** Backups with a lower number are not needed any more. */
+  /** Backups with a lower number are no longer needed. */
   readonly keepsFrom: number
   readonly snapshot: SnapshotPart | null
   readonly logs: readonly LogPart[]
   readonly last: {
     readonly zxid: string
     readonly time: string | null
-    /** Of its record in the log; it shows whether a server has the same history. */
+    /** The checksum of its record in the log, which shows whether a server has the same history. */
     readonly checksum: string | null
-    /** Of the tree after it, as the server recorded it. */
+    /** The digest of the tree after it, as the server recorded it. */
     readonly digest: string | null
   }
 }
 
 export const manifestName = 'manifest.json'
-/** In the format of `sha256sum`, so that `sha256sum -c SHA256SUMS` checks a backup without zabra. */
+/**
+ * In the format of `sha256sum`, so that `sha256sum -c SHA256SUMS` checks a backup without zabra.
+ */
 export const sumsName = 'SHA256SUMS'
 
 export function manifestText(manifest: Manifest): string {
@@ -65,7 +69,7 @@ export function partsOf({ snapshot, logs }: Manifest): readonly (SnapshotPart | 
   return snapshot === null ? logs : [snapshot, ...logs]
 }
 
-/** Reads a manifest; the error says what is wrong, as the rest of a sentence. */
+/** Reads a manifest; the error message completes a sentence that begins with the file name. */
 export function parseManifest(text: string): Manifest {
   let said: Partial<Manifest> | null
   try {
@@ -105,7 +109,7 @@ export function sumsText(sums: Sums): string {
   return [...sums].map(([name, sha256]) => `${sha256}  ${name}\n`).join('')
 }
 
-/** Undefined where the text is not exactly what `sumsText` writes. */
+/** Undefined if the text is not exactly what `sumsText` writes. */
 export function parseSums(text: string): Sums | undefined {
   const sums = new Map<string, string>()
   for (const line of text.split('\n')) {

@@ -9,7 +9,7 @@ import type { State } from './state.ts'
 
 const formatFolder = 'version-2'
 
-/** Refuses a data directory that holds something. */
+/** Refuses a data directory that is not empty. */
 export function checkIsNew(dataDir: string): void {
   const files = join(dataDir, formatFolder)
   if (existsSync(files) && readdirSync(files).length > 0)
@@ -21,9 +21,9 @@ export function checkIsNew(dataDir: string): void {
 }
 
 /**
- * Writes a state as the data directory of a server. It begins a new epoch, above everything the
- * backups know: no zxid stands for two transactions, and clients that have seen a later state are
- * not turned away. Resolves with the zxid that the server goes on from.
+ * Writes a state as the data directory of a server. It begins a new epoch, above everything in the
+ * backups: no zxid is used for two transactions, and clients that have seen a later state are
+ * accepted. Resolves with the zxid from which the server continues.
  */
 export async function writeDirectory(dataDir: string, { db, newestZxid }: State): Promise<bigint> {
   checkIsNew(dataDir)

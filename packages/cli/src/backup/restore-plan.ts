@@ -7,14 +7,14 @@ import { compareTrees, type Difference } from '../trees/compare.ts'
 import { counterOf, pathBelow, readTree, type Tree, type TreeNode } from '../trees/tree.ts'
 import type { State } from './state.ts'
 
-/** What would make a subtree of an ensemble what it was; paths are absolute. */
+/** The changes that restore a subtree of an ensemble; paths are absolute. */
 export interface RestorePlan {
   readonly differences: readonly Difference[]
-  /** Ephemeral nodes of the past, which belong to sessions that are over. */
+  /** The number of ephemeral nodes in the past, which belong to sessions that have ended. */
   readonly ephemerals: number
 }
 
-/** Compares what was below a path with what is there now. */
+/** Compares the past state below a path with the current one. */
 export async function planRestore(
   client: Client,
   { db, zxid }: State,
@@ -58,7 +58,7 @@ function absolute(top: string, tree: Tree): Tree {
   return nodes
 }
 
-/** Parents that a subtree needs and that are gone. */
+/** Missing ancestors of a subtree. */
 async function missingAbove(client: Client, past: PastTree, top: string): Promise<Difference[]> {
   const missing: Difference[] = []
   for (let path = top; path !== '/';) {

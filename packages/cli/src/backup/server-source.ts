@@ -18,15 +18,15 @@ export interface ServerSourceOptions {
   readonly settings: ConnectionSettings
   readonly signal: AbortSignal
   readonly note: (text: string) => void
-  /** Bytes in a second at most. */
+  /** The maximum bytes per second. */
   readonly rate: number | undefined
 }
 
-/** Copies from servers that run. Another member goes on where one cannot. */
+/** Copies from running servers. If one fails, another member continues. */
 export class ServerSource implements BackupSource {
   private readonly options: ServerSourceOptions
   private readonly bases: readonly string[]
-  /** The one that answered last. */
+  /** The server that answered last. */
   private current = 0
   private readonly startedMs = performance.now()
   private sentBytes = 0
@@ -71,7 +71,7 @@ export class ServerSource implements BackupSource {
       if (collector.zxid !== known.to) throw noAnswer(this.name)
     })
     await copying.catch((error: unknown) => {
-      // Every server is behind where the last backup ended: this history never got there.
+      // Every server is behind the end of the last backup: this history never got there.
       const isBehind = error instanceof CommandError && error.code === 'behind'
       if (!isBehind || known !== undefined) throw error
       throw new BrokenChainError('otherHistory', error.message)
@@ -122,7 +122,7 @@ export class ServerSource implements BackupSource {
 
 const reasons = { logsPurged: 'purged', otherHistory: 'otherHistory', logGap: 'gap' } as const
 
-/** Once no server can go on from where the last backup ended. */
+/** Called when no server can continue from the end of the last backup. */
 function brokenBy(
   problems: ReadonlyMap<string, CommandError>,
   servers: number,

@@ -11,22 +11,22 @@ export interface SnapshotCopy {
 export interface LogCopy {
   /** The last transaction that was copied. */
   readonly to: bigint
-  /** Everything committed before was copied. */
+  /** Everything committed before this time was copied. */
   readonly takenAt: string
 }
 
-/** Where a backup is taken from. */
+/** The source of a backup. */
 export interface BackupSource {
   readonly name: string
-  /** `fresh`: one that is taken now, where that is possible. */
+  /** `fresh`: take a new snapshot, if possible. */
   openSnapshot(fresh: boolean): Promise<SnapshotCopy>
-  /** Copies what is committed behind the position of the collector. */
+  /** Copies what is committed after the position of the collector. */
   copyLog(collector: RecordCollector): Promise<LogCopy>
 }
 
 export type BrokenReason = 'purged' | 'otherHistory' | 'gap'
 
-/** The log does not go on from where the last backup ended. */
+/** The log does not continue from the end of the last backup. */
 export class BrokenChainError extends Error {
   override readonly name = 'BrokenChainError'
   readonly reason: BrokenReason

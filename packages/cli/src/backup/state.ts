@@ -11,15 +11,15 @@ import { readChain, type Backup } from './chain.ts'
 import type { Manifest, SnapshotPart } from './manifest.ts'
 import type { Problem } from './verify.ts'
 
-/** The state of an ensemble at a moment that backups cover. */
+/** The state of an ensemble at a point that backups cover. */
 export interface State extends Replayed {
-  /** When the last transaction was made, as far as the backups tell. */
+  /** The time of the last transaction, if the backups contain it. */
   readonly time: string | null
-  /** The newest transaction of all the backups: the ensemble got at least as far. */
+  /** The newest transaction in all backups: the ensemble got at least that far. */
   readonly newestZxid: bigint
 }
 
-/** A full backup, with those that follow it without a gap. */
+/** A full backup, with the backups that continue it without a gap. */
 interface Line {
   readonly full: Backup & { readonly manifest: { readonly snapshot: SnapshotPart } }
   readonly backups: readonly Backup[]
@@ -30,7 +30,7 @@ export interface StateOptions {
   readonly onTransactions?: (count: number) => void
 }
 
-/** Rebuilds the state at a point; the end of the backups without one. */
+/** Rebuilds the state at a point, by default at the end of the backups. */
 export async function stateAt(
   directory: string,
   to: Point | undefined,
@@ -70,7 +70,7 @@ export async function stateAt(
   }
 }
 
-/** The last transaction up to a point; undefined where nothing is logged before it. */
+/** The last transaction up to a point; undefined if nothing was logged before it. */
 async function lastUntil(
   { backups }: Line,
   to: Point | undefined,
@@ -101,7 +101,7 @@ async function lastUntil(
   return undefined
 }
 
-/** Every full backup with what follows it, newest first. */
+/** Every full backup with its continuation, newest first. */
 export function linesOf(chain: readonly Backup[]): readonly Line[] {
   const lines: Line[] = []
   for (let at = 0; at < chain.length; at++) {
@@ -117,7 +117,7 @@ export function linesOf(chain: readonly Backup[]): readonly Line[] {
   return lines
 }
 
-/** From where to where a line can be restored exactly. */
+/** The range of points of a line that can be restored exactly. */
 export function rangeOf({ full, backups }: Line): {
   readonly from: { readonly zxid: bigint; readonly time: string }
   readonly to: Manifest['last'] & { readonly takenAt: string }
@@ -127,14 +127,14 @@ export function rangeOf({ full, backups }: Line): {
   return {
     from: {
       zxid: BigInt(snapshot.reaches),
-      // Where the log begins behind it, the first transaction tells a time that is not too early.
+      // If the log begins later, its first transaction gives a time that is not too early.
       time: snapshot.reachesTime ?? logs[0]?.firstTime ?? takenAt,
     },
     to: { ...last.last, takenAt: last.takenAt },
   }
 }
 
-/** The newest line that covers a point: it has the least to replay. */
+/** The newest line that covers a point, which has the least to replay. */
 function lineFor(chain: readonly Backup[], to: Point | undefined): Line | undefined {
   const lines = linesOf(chain)
   if (to === undefined) return lines[0]
@@ -167,7 +167,7 @@ function notCovered(chain: readonly Backup[], to: Point): CommandError {
   })
 }
 
-/** Replays every full backup with what follows it, and compares all digests. */
+/** Replays every full backup with its continuation, and compares all digests. */
 export async function replayAll(
   directory: string,
   options: StateOptions,

@@ -32,13 +32,13 @@ import type { BackupTarget } from './target.ts'
 
 export interface TakeOptions {
   readonly source: BackupSource
-  /** A new snapshot, though the log would do. */
+  /** Takes a full backup even if the log would be enough. */
   readonly isFull: boolean
-  /** A new snapshot after so many backups without. */
+  /** Takes a full backup after this many others. */
   readonly fullEvery: number | undefined
-  /** A full backup begins with a snapshot taken now, not with the newest there is. */
+  /** A full backup begins with a new snapshot instead of the newest existing one. */
   readonly isFresh: boolean
-  /** How many full backups stay, with what follows them. */
+  /** The number of full backups to keep, with their continuations. */
   readonly keep: number | undefined
   readonly note: (text: string) => void
   readonly onBytes: (bytes: number) => void
@@ -47,11 +47,11 @@ export interface TakeOptions {
 export interface Taken {
   readonly folder: string
   readonly manifest: Manifest
-  /** Folders that were removed because they are not needed any more. */
+  /** Folders that were removed because they are no longer needed. */
   readonly removed: readonly string[]
 }
 
-/** Takes a backup into a directory; undefined when nothing happened since the last one. */
+/** Takes a backup into a directory; undefined if nothing has changed since the last one. */
 export async function takeIntoDirectory(
   directory: string,
   options: TakeOptions,
@@ -113,7 +113,7 @@ function locked(directory: string): { release(): void } {
   }
 }
 
-/** The numbers of the full backups that are kept. */
+/** The numbers of the full backups to keep. */
 async function fullBackups(
   directory: string,
   newest: Backup | undefined,
@@ -171,7 +171,7 @@ async function takeLog(
   }
 }
 
-/** A stream that has begun cannot begin again. */
+/** A stream that has begun cannot be restarted. */
 function asFinal(error: Error): Error {
   if (!(error instanceof BrokenChainError)) return error
   return new CommandError(error.message, { code: 'damaged', cause: error })
@@ -189,7 +189,7 @@ async function takeFull(steps: Steps): Promise<Omit<Taken, 'removed'>> {
         throw new DamagedSnapshotError(snapshot.name, source)
       const last = goesOn ? previous?.manifest.last : undefined
       const from = last && endingAt(last)
-      // With what happened since the last backup, every moment between the two can be restored.
+      // With the transactions since the last backup, every point in between can be restored.
       const isOlder = from?.checksum !== undefined && from.zxid < snapshot.zxid
       return await draft.copy(isOlder ? from : { zxid: snapshot.zxid, checksum: undefined })
     } catch (error) {
@@ -217,7 +217,7 @@ class DamagedSnapshotError extends CommandError {
   }
 }
 
-/** Where a log goes on. */
+/** The position where a log continues. */
 function endingAt({ zxid, checksum }: Manifest['last']): LogStart {
   return {
     zxid: BigInt(zxid),
@@ -228,7 +228,7 @@ function endingAt({ zxid, checksum }: Manifest['last']): LogStart {
 /** Stands for the end of the backup. */
 const unknownReach = 0xffffffffffffffffn
 
-/** A backup being written. */
+/** A backup that is being written. */
 class Draft {
   private readonly steps: Steps
   private readonly kind: Manifest['kind']
@@ -249,7 +249,7 @@ class Draft {
     return this.logs.length > 0
   }
 
-  /** Says whether it is sound; of a stream that is known only where it is read. */
+  /** Adds a snapshot; false if it is not sound. A stream can be checked only when it is read. */
   async addSnapshot(given: Awaited<ReturnType<BackupSource['openSnapshot']>>): Promise<boolean> {
     const { name, zxid, bytes, chunks } = given
     const target = await this.open()
@@ -262,7 +262,7 @@ class Draft {
       if (reach === undefined) return false
       if (reach.isCertain) reaches = reach.zxid > zxid ? reach.zxid : zxid
     }
-    // Where it does not say how far it reaches, it is exact with all that is copied after it.
+    // If it does not say how far it reaches, it is exact after everything that is copied next.
     this.snapshot = {
       name,
       ...written,
@@ -360,7 +360,7 @@ class Draft {
     return { folder: this.folder, manifest }
   }
 
-  /** False where what was written cannot be undone. */
+  /** False if what was written cannot be undone. */
   async abandon(): Promise<boolean> {
     return (await this.target?.abandon()) ?? true
   }

@@ -3,7 +3,7 @@ import type { Io } from '../framework/io.ts'
 import { measured, type BackupTarget, type Written } from './target.ts'
 import { tarEnd, tarHeader, tarPadding } from './tar.ts'
 
-/** A tar stream: `tar x` makes the folder of it that a backup to a directory has. */
+/** A tar stream: `tar x` creates the same folder as a backup into a directory. */
 export class TarTarget implements BackupTarget {
   private readonly stdout: Io['stdout']
   private readonly folder: string

@@ -38,11 +38,11 @@ interface Props {
   readonly aversion: number
   /** With true where it was saved. */
   readonly onEnd: (isSaved: boolean) => void
-  /** Somebody else was faster: what is shown is loaded again. */
+  /** Loads the ACL again, because another client has changed it. */
   readonly onConflict: () => Promise<void>
 }
 
-/** Who may do what, in words; saved over the version that is shown, and over no other. */
+/** Edits an ACL in words. Saving replaces only the version that is shown. */
 export default function AclEditor({ path, acl, aversion, onEnd, onConflict }: Props) {
   const [entries, setEntries] = useState<readonly AclEntry[]>(acl)
   const [error, setError] = useState<unknown>(undefined)
@@ -59,7 +59,7 @@ export default function AclEditor({ path, acl, aversion, onEnd, onConflict }: Pr
       if (!(fault instanceof ApiError) || fault.code !== 'badVersion') return
       await onConflict()
       setError(
-        'Somebody else has changed the access meanwhile. Above is how it is now; saving again replaces it.',
+        'Another client has changed the access. The list above shows it as it is now; saving again replaces it.',
       )
     }
   }

@@ -19,14 +19,14 @@ const ann = [
 ]
 const everybody = { scheme: 'world', id: 'anyone', perms: 'r' }
 
-test('rights come from all entries that name somebody', () => {
+test('a caller has the permissions of all entries that match', () => {
   const acl = [everybody, { scheme: 'digest', id: 'ann:hash', perms: 'wa' }]
   expect([...granted(acl, ann)]).toEqual(['r', 'w', 'a'])
   expect([...granted(acl, [])]).toEqual(['r'])
   expect([...granted([{ scheme: 'digest', id: 'bob:hash', perms: 'crwda' }], ann)]).toEqual([])
 })
 
-test('what somebody would lose is said before', () => {
+test('a caller is warned before it loses permissions', () => {
   const open = [{ ...everybody, perms: 'crwda' }]
   const others = [{ scheme: 'digest', id: 'bob:hash', perms: 'crwda' }]
   expect(warningsAbout(open, open, ann)).toEqual([])

@@ -1,4 +1,4 @@
-/** What an ACL means for somebody. */
+/** The effects of an ACL on a caller. */
 export const letters = ['r', 'w', 'c', 'd', 'a'] as const
 export type Letter = (typeof letters)[number]
 
@@ -13,7 +13,7 @@ interface Identity {
   readonly id: string
 }
 
-/** The letters of what somebody may, as far as a page can tell: networks are not looked into. */
+/** The permissions of a caller. Networks (`ip` with a mask) are not evaluated. */
 export function granted(
   acl: readonly AclEntry[],
   identities: readonly Identity[],
@@ -35,7 +35,7 @@ export function userOf(id: string): string {
   return id.split(':')[0] ?? ''
 }
 
-/** What somebody should know before an ACL is set. */
+/** Warnings about an ACL before it is set. */
 export function warningsAbout(
   acl: readonly AclEntry[],
   before: readonly AclEntry[],

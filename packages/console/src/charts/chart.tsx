@@ -26,7 +26,7 @@ interface Props {
 const cursor = signal<number | undefined>(undefined)
 
 const height = 150
-const margin = { top: 8, right: 10, bottom: 20, left: 54 }
+const margin = { top: 8, right: 10, bottom: 20, left: 64 }
 const bottom = height - margin.bottom
 
 /** Values over time; a pointer, or the arrow keys, read them off. */

@@ -155,7 +155,7 @@ function Filters({ all }: { readonly all: Coordination['lines'] }) {
   }
   return (
     <div class="line" role="search">
-      <div class="tabs" role="group" aria-label="Kind">
+      <div class="choices" role="group" aria-label="Kind">
         <button
           type="button"
           aria-pressed={query['kind'] === undefined}

@@ -154,7 +154,7 @@ export function Metrics({ ensemble }: { readonly ensemble: Ensemble }) {
           Metrics {isAll ? 'of all servers' : `of ${nameOf(one)}`}
         </h2>
         {ensemble.mode === 'ensemble' && known.length > 1 && (
-          <div class="tabs" role="group" aria-label="Metrics of">
+          <div class="choices" role="group" aria-label="Metrics of">
             {known.map(({ id = '' }) => (
               <button
                 key={id}
@@ -170,7 +170,7 @@ export function Metrics({ ensemble }: { readonly ensemble: Ensemble }) {
             </button>
           </div>
         )}
-        <div class="tabs" role="group" aria-label="Range">
+        <div class="choices" role="group" aria-label="Range">
           {Object.entries(ranges).map(([name, minutes]) => (
             <button
               key={name}

@@ -72,7 +72,7 @@ export function Timeline({ ensemble }: { readonly ensemble: Ensemble }) {
         <h2 id="time-title" class="grow">
           Elections and hand-overs
         </h2>
-        <div class="tabs" role="group" aria-label="How far back">
+        <div class="choices" role="group" aria-label="How far back">
           {Object.entries(ranges).map(([name, minutes]) => (
             <button
               key={name}

@@ -55,7 +55,7 @@ export function ChangeLine(props: Props) {
   )
 }
 
-/** What a change says beside its path. */
+/** Details of a change, without its path. */
 export function detailText(change: PastChange): string {
   const { kind, version, dataLength, nodeKind, ttlMs, cause, timeoutMs, session } = change
   switch (kind) {

@@ -6,9 +6,9 @@ import { keyOf, merged, trimmed, type ChangePage, type PastChange } from './chan
 import { compareZxids, zxidAfter, zxidBefore } from './points.ts'
 
 const pageSize = 100
-/** More are not kept in the page; the oldest are loaded again when somebody scrolls to them. */
+/** Limit of changes in the page. Older ones are loaded again on scrolling. */
 const keptMax = 5000
-/** How long a server may take until what it told live is in its history, too. */
+/** How often a page asks again until a change that was streamed is in the history. */
 const settleTries = 50
 const settleMs = 100
 const againMs = 2000
@@ -26,7 +26,7 @@ export class ChangeLog {
   readonly missed = signal(0)
   /** Changes that came while the page was shown. */
   readonly fresh = signal<ReadonlySet<string>>(new Set())
-  /** Changes are shown as they come where somebody sees the top, and reads nothing below it. */
+  /** New changes are shown at once if the top is visible and no change is open. */
   isAtTop = true
   isReading = false
   private readonly filter: ChangeFilter
@@ -84,14 +84,14 @@ export class ChangeLog {
     const { waiting } = this
     const changes = waiting.value
     waiting.value = []
-    // Where some that waited were left out, the list begins anew.
+    // Some waiting changes may have been dropped, so load the list again.
     if (changes.length >= keptMax) void this.firstPage(undefined)
     else this.show(changes)
   }
 
   /**
-   * What came before the live changes. A server tells a change when it is committed, and has it in
-   * its history when it is on its disk: until then there would be a gap.
+   * Loads the page before the live changes. A server streams a change when it is committed, and
+   * lists it when it is on its disk; a page that is too early would leave a gap.
    */
   private async firstPage(after: string | undefined): Promise<void> {
     const { signal: isOver } = this.over
@@ -103,7 +103,7 @@ export class ChangeLog {
         const isWhole = after === undefined || compareZxids(page.upTo, after) >= 0
         if (isWhole || i === settleTries - 1) {
           this.missed.value = 0
-          // What is told since is not on the page.
+          // Streamed changes after the page are not on it.
           const told = this.changes.value.filter(({ zxid }) => compareZxids(zxid, page.upTo) > 0)
           this.changes.value = told
           this.next.value = page.next
@@ -145,7 +145,7 @@ export class ChangeLog {
   }
 }
 
-/** A server that searches long answers with empty pages meanwhile. */
+/** A server answers a long search with empty pages. */
 const emptyPagesMax = 50
 
 /** The change right before or right after a transaction, below a path. */

@@ -45,6 +45,6 @@ test('the newest version is compared with the one before, unless others are chos
   expect(chosenOf(list, null, null)).toEqual({ newer: 0, older: 1 })
   expect(chosenOf(list, '0x3', null)).toEqual({ newer: 1, older: 2 })
   expect(chosenOf(list, null, '0x2')).toEqual({ newer: 0, older: 2 })
-  // What is older than the newer one only.
+  // The older one must be older.
   expect(chosenOf(list, '0x3', '0x4')).toEqual({ newer: 1, older: 2 })
 })

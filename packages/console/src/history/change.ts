@@ -98,7 +98,7 @@ export function trimmed(
   return { changes: changes.slice(0, end), next: last.zxid }
 }
 
-/** What a transaction did last to a znode is what is left of it. */
+/** Keeps the last change of each transaction, because it determines the result. */
 export function onePerTransaction(changes: readonly PastChange[]): readonly PastChange[] {
   const last = new Map<string, PastChange>()
   for (const change of changes) {

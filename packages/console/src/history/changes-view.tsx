@@ -11,7 +11,7 @@ import { filterIn, queryOf, type ChangeFilter } from './filter.ts'
 import { FilterForm } from './filter-form.tsx'
 import { dayText } from './points.ts'
 
-/** What changed, the newest first: live at the top, and page by page into the past. */
+/** The stream of changes, newest first: live at the top, and paged into the past. */
 export function ChangesView() {
   const filter = filterIn(place.value.query)
   const key = JSON.stringify(filter)
@@ -62,7 +62,7 @@ function ChangeList({ log, filter, onReload }: ListProps) {
   const next = log.next.value
   const waiting = log.waiting.value.length
   log.isReading = openKey !== undefined
-  // A page that came back empty does not move the end, so nobody would ask for the next one.
+  // An empty page does not move the end, so the observer would not ask for the next one.
   useEffect(() => {
     const box = end.current?.getBoundingClientRect()
     if (typeof next === 'string' && box !== undefined && box.top < innerHeight + 200) {

@@ -15,7 +15,7 @@ interface Props {
 
 /** More of a value is not compared as bytes: a dump of it is five times as long. */
 const hexBytesMax = 64 * 1024
-/** More lines are shown when somebody asks for them. */
+/** More lines are shown on request. */
 const rowsMax = 2000
 
 const isNarrow = matchMedia('(max-width: 760px)')
@@ -101,12 +101,12 @@ function formsOf(
 
 function bestOf(forms: Readonly<Partial<Record<Form, Texts>>>): Form {
   const { json, text } = forms
-  // Where only blanks are different, the layout would hide it.
+  // The layout would hide a difference in blanks.
   if (json !== undefined && (json[0] !== json[1] || text === undefined)) return 'json'
   return text === undefined ? 'hex' : 'text'
 }
 
-/** Values that have hardly a line in common. */
+/** Two values with hardly a line in common. */
 function Whole({ texts, labels }: { readonly texts: Texts; readonly labels: Props['labels'] }) {
   return (
     <>

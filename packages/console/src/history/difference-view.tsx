@@ -30,7 +30,7 @@ interface Page {
   readonly isPartial: boolean
 }
 
-/** What is different in the tree between two points. */
+/** The differences of the tree between two points. */
 export function DifferenceView() {
   const { query } = place.value
   const path = query.get('path') ?? '/'
@@ -99,7 +99,7 @@ function Between({ path, from, to }: BetweenProps) {
   }
   const all = pages.flatMap(({ differences }) => differences)
   return (
-    <section aria-label="Differences">
+    <section class="changes" aria-label="Differences">
       <h2>
         {first.total === 0
           ? 'Nothing is different'

@@ -23,7 +23,7 @@ const pages: Readonly<Record<Show, ComponentType>> = {
   difference: DifferenceView,
 }
 
-/** What was: changes, versions of a znode, the tree as it was, and what is different since. */
+/** The past: changes, versions of a znode, the tree at a moment, and differences. */
 export function HistoryView() {
   const { query } = place.value
   const show = shows.find((each) => each === query.get('show')) ?? 'changes'

@@ -22,7 +22,7 @@ interface Shown {
   readonly model: TreeModel
 }
 
-/** What history holds. */
+/** The time that history covers. */
 interface Reach {
   readonly extent: Extent
   readonly span: Span

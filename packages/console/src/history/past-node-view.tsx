@@ -11,7 +11,7 @@ import { dataAt, nodeAt, type PastNode } from './past.ts'
 import { RestoreDialog } from './restore-dialog.tsx'
 import { UndeleteDialog } from './undelete-dialog.tsx'
 
-/** Longer values are loaded when somebody asks for them. */
+/** Longer values are loaded on request. */
 const unaskedBytesMax = 256 * 1024
 
 interface Props {
@@ -120,7 +120,7 @@ function NowText({
   readonly now: Node | 'gone' | 'hidden' | undefined
   readonly isSame: boolean
 }) {
-  if (now === undefined) return <span class="muted">Looking how it is now</span>
+  if (now === undefined) return <span class="muted">Loading its current state</span>
   if (now === 'gone') return <span class="since deleted">deleted since</span>
   if (now === 'hidden') return <span class="since">hidden now</span>
   return isSame ? (

@@ -1,4 +1,4 @@
-/** What the API says about the past. */
+/** Requests about the past. */
 import { get, getBytes, type AclEntry, type Children, type Node } from '../api.ts'
 import type { TreeSource } from '../tree-model.ts'
 

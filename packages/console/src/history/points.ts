@@ -3,7 +3,7 @@
 const units: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
 /**
- * What the API takes: `0x...`, or a time in ISO 8601. Undefined for anything else. Times without a
+ * Returns a point as the API takes it: `0x...`, or a time in ISO 8601. Undefined for other text. Times without a
  * zone are UTC, as on the whole page.
  */
 export function pointIn(text: string, nowMs: number): string | undefined {

@@ -8,7 +8,7 @@ import { StateDiff } from './state-diff.tsx'
 interface Props {
   readonly path: string
   readonly at: string
-  /** How it was at that moment. */
+  /** The state at that moment. */
   readonly then: State
   readonly onClose: () => void
 }
@@ -54,13 +54,13 @@ export function RestoreDialog({ path, at, then, onClose }: Props) {
     <Dialog title={`Restore ${path}`} onClose={onClose} isWide>
       <form onSubmit={(event) => void restore(event)}>
         {now === undefined ? (
-          error === undefined && <p>Looking how it is now.</p>
+          error === undefined && <p>Loading its current state.</p>
         ) : (
           <>
             {isConflict && (
               <p class="problem" role="alert">
-                Somebody else has changed it meanwhile: it is version {now.node.version} now, and
-                nothing was restored. This is what restoring would do now.
+                Another client has changed it: it is version {now.node.version} now, and nothing was
+                restored. Below is what restoring would change now.
               </p>
             )}
             <StateDiff

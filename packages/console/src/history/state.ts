@@ -50,7 +50,7 @@ export function aclLines(acl: readonly AclEntry[] | undefined): readonly string[
   return (acl ?? []).map((entry) => `${identityText(entry)} may ${permsText(entry.perms)}`)
 }
 
-/** What is different beside the data and the ACL. */
+/** Differences besides the data and the ACL. */
 export function factsChanged(before: PastNode, after: PastNode): readonly string[] {
   const kindOf = ({ kind, ttlMs }: PastNode): string =>
     ttlMs === null ? kind : `${kind} of ${lastingText(ttlMs)}`

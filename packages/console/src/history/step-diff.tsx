@@ -9,7 +9,7 @@ interface Props {
   readonly zxid: string
 }
 
-/** What a transaction did to a znode. */
+/** The effect of a transaction on a znode. */
 export function StepDiff({ path, zxid }: Props) {
   const [states, setStates] = useState<
     { readonly before: State | null; readonly after: State | null } | undefined

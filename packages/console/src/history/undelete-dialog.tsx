@@ -47,7 +47,7 @@ export function UndeleteDialog({ path, at, onClose }: Props) {
   return (
     <Dialog title={`Undelete ${path}`} onClose={onClose}>
       <form onSubmit={(event) => void submit(event)}>
-        {plan === undefined && error === undefined && <p>Looking what was there.</p>}
+        {plan === undefined && error === undefined && <p>Loading what was there.</p>}
         {plan !== undefined &&
           (plan.created === 0 ? (
             <p>Nothing of it is missing that could be created again.</p>

@@ -15,7 +15,7 @@ import { StateDiff } from './state-diff.tsx'
 import { UndeleteDialog } from './undelete-dialog.tsx'
 import { loadVersions, type Versions } from './versions.ts'
 
-/** Longer values are loaded when somebody asks for them. */
+/** Longer values are loaded on request. */
 const unaskedBytesMax = 256 * 1024
 
 /** The versions of a znode, two of them side by side; one can be restored. */
@@ -166,7 +166,7 @@ function Comparison({ path, newer, older, isNewest }: ComparisonProps) {
   const [loaded, setLoaded] = useState<Loaded | undefined>(undefined)
   const [error, setError] = useState<unknown>(undefined)
   const [agreed, setAgreed] = useState('')
-  /** What the dialog is about stays, also where another version comes meanwhile. */
+  /** Fixed when the dialog opens, because a new version shifts the comparison. */
   const [dialog, setDialog] = useState<
     { readonly at: string; readonly state: State | undefined } | undefined
   >(undefined)

@@ -60,7 +60,7 @@ export function LoadView() {
     <div class="page">
       <div class="line">
         <h2 class="grow">Load of {nameOf(server.value)}</h2>
-        <div class="tabs" role="group" aria-label="What to show">
+        <div class="choices" role="group" aria-label="What to show">
           {parts.map((part) => (
             <button
               key={part}

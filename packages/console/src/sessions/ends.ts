@@ -1,4 +1,4 @@
-/** Why sessions ended, put together from what each server saw. */
+/** The ends of sessions, combined from the reports of all servers. */
 
 export const verdicts = [
   'silent',
@@ -47,7 +47,7 @@ export interface SessionEnd {
   readonly roles: readonly { readonly time: string; readonly role: string }[]
 }
 
-/** What a server said. */
+/** The report of a server. */
 export interface Report {
   readonly server: string
   readonly end: SessionEnd

@@ -6,7 +6,7 @@ import type { ServerView } from '../view/server-view.ts'
 const keptMsMax = 20_000
 const largestMax = 50
 const queuesMax = 500
-const nodesAtOnce = 1024
+const nodesAtOnce = 256
 
 /** A znode that stands out. */
 export interface Outstanding {

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
-const sliceMs = 4
+/** Every request of other clients can wait this long, once for each turn that it needs. */
+const sliceMs = 1
 
 /** Lets the server serve others between the slices of a long task. */
 export class Slices {

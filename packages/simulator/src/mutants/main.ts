@@ -55,9 +55,8 @@ function show({ trial, seed, caught }: Verdict): void {
   if (caught !== undefined) console.log(`    ${caught.split('\n')[0]!.slice(0, 160)}`)
 }
 
-async function tryAll(only: string): Promise<Verdict[]> {
+async function tryAll(wanted: number[]): Promise<Verdict[]> {
   const program = await bundle('mutants/main.ts')
-  const wanted = [...trials.keys()].filter((i) => trials[i]!.name.includes(only))
   const verdicts: Verdict[] = []
   const workers = Math.min(availableParallelism(), wanted.length)
   try {
@@ -95,7 +94,15 @@ async function tryAll(only: string): Promise<Verdict[]> {
 if (process.argv[2] === '--worker') {
   work()
 } else {
-  const verdicts = await tryAll(process.argv[2] ?? '')
+  const [only = '', ...more] = process.argv.slice(2)
+  const wanted = [...trials.keys()].filter((i) => trials[i]!.name.includes(only))
+  if (wanted.length === 0 || more.length > 0) {
+    console.error(
+      `usage: npm run sim:mutants -- [PART OF A NAME]; no mutant has "${only}" in its name`,
+    )
+    process.exit(2)
+  }
+  const verdicts = await tryAll(wanted)
   const missed = verdicts.filter(({ caught }) => caught === undefined || isVoid(caught)).length
   const all = verdicts.length
   console.log(missed === 0 ? `all ${all} mutants were caught` : `${missed} of ${all} were missed`)

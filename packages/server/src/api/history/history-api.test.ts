@@ -295,6 +295,29 @@ describe('a deleted subtree', () => {
   })
 })
 
+test('clients of sessions are visible to administrators only, where others reach the port', async () => {
+  const exposed = await startServer({
+    config: {
+      'admin.enableServer': 'true',
+      'admin.serverPort': 0,
+      'admin.serverAddress': '0.0.0.0',
+      'admin.identities': `digest:${digestOf('boss:secret')}`,
+      'api.anonymous': 'read',
+    },
+  })
+  onTestFinished(() => exposed.stop())
+  const writer = await RawClient.connect(exposed.clientPort)
+  onTestFinished(() => writer.close())
+  await writer.create('/x')
+  const clientFor = async (credentials?: string): Promise<object | null | undefined> => {
+    const caller = new DescribedApi(exposed, credentials)
+    const { body } = await caller.get<Changes>('/history/changes', { path: '/x' })
+    return body.changes[0]?.client
+  }
+  expect(await clientFor()).toBeNull()
+  expect(await clientFor('boss:secret')).toMatchObject({ address: '127.0.0.1' })
+})
+
 test('a server without history says so', async () => {
   const off = await startServer({
     config: { 'admin.enableServer': 'true', 'admin.serverPort': 0, 'history.enabled': 'false' },

@@ -7,7 +7,7 @@ import type { ServerView } from '../../view/server-view.ts'
 import { VisiblePaths } from '../visible-paths.ts'
 
 const hitsMax = 1000
-const nodesAtOnce = 1024
+const nodesAtOnce = 256
 const searchMsMax = 20_000
 const excerptBytes = 60
 
