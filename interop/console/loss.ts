@@ -1,8 +1,6 @@
 /** A server that goes away while its page is open. */
-import { files } from '@zabra/console'
 import { until } from '../../packages/server/test/support/until.ts'
-import { until as untilSo } from '../src/until.ts'
-import { check, type Stage } from './stage.ts'
+import { check, untilAllLoaded, type Stage } from './stage.ts'
 
 export async function loss(stage: Stage): Promise<void> {
   const { client, ensemble, withConsole } = stage
@@ -18,13 +16,7 @@ export async function loss(stage: Stage): Promise<void> {
       credentials.push(request.headers()['authorization'])
     }
   })
-  const scripts = Object.keys(files).filter((path) => path.endsWith('.js'))
-  await untilSo('not all scripts are loaded', 15_000, async () => {
-    const loaded = await page.evaluate<string[]>(
-      `performance.getEntriesByType('resource').map(({ name }) => new URL(name).pathname)`,
-    )
-    return scripts.every((path) => loaded.includes(path))
-  })
+  await untilAllLoaded(page)
 
   await ensemble.stop(withConsole)
   await page.getByText('It goes on at server').waitFor()

@@ -12,6 +12,7 @@ import { ended } from './ended.ts'
 import { coordination } from './coordination.ts'
 import { ensemble } from './ensemble.ts'
 import { history } from './history.ts'
+import { killed } from './killed.ts'
 import { load } from './load.ts'
 import { loss } from './loss.ts'
 import { mainViews } from './main-views.ts'
@@ -31,6 +32,7 @@ const suites: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
   ended,
   load,
   loss,
+  killed,
 }
 
 const bytes = Object.values(files).reduce((sum, { gzip }) => sum + (gzip.length * 3) / 4, 0)

@@ -1,6 +1,7 @@
 /** Shared by the suites of the console: an ensemble of three, clients of it, and a browser. */
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { files } from '@zabra/console'
 import { chromium, type Browser, type Page } from 'playwright-core'
 import { digestOf } from '../../packages/server/src/auth/authenticator.ts'
 import { EmbeddedEnsemble } from '../../packages/server/test/support/embedded-ensemble.ts'
@@ -36,6 +37,17 @@ export async function until(isSo: () => boolean | Promise<boolean>): Promise<voi
     if (Date.now() > deadline) throw new Error(`it did not come to ${String(isSo)}`)
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
+}
+
+/** A page has the files of all views some seconds after the first: only then it can do without its server. */
+export async function untilAllLoaded(page: Page): Promise<void> {
+  const scripts = Object.keys(files).filter((path) => path.endsWith('.js'))
+  await until(async () => {
+    const loaded = await page.evaluate<string[]>(
+      `performance.getEntriesByType('resource').map(({ name }) => new URL(name).pathname)`,
+    )
+    return scripts.every((path) => loaded.includes(path))
+  })
 }
 
 export type Theme = 'light' | 'dark'
