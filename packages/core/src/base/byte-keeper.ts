@@ -30,9 +30,10 @@ export class ByteKeeper implements BufferKeeper {
    * Copies all that a reader has not read yet and returns a reader of the copy. It is the same
    * reader each time.
    */
-  keepRest({ view, position, end }: Reader): Reader {
+  keepRest({ view, position, end, memory }: Reader): Reader {
     const at = this.place(view, position, end)
     this.reader.keeper = this.inPlace
+    this.reader.memory = memory
     return this.reader.reset(this.bytes, at, at + end - position)
   }
 

@@ -124,8 +124,9 @@ export class LocalSessions implements Upstream {
 }
 
 /** Whether a write asks for an ephemeral node, by the operations Apache looks at. */
-function createsEphemeral(type: number, { bytes, position, end }: Reader): boolean {
+function createsEphemeral(type: number, { bytes, position, end, memory }: Reader): boolean {
   const body = new Reader(bytes, position, end)
+  body.memory = memory
   try {
     if (isCreate(type)) return isEphemeral(CreateRequest.read(body))
     if (type !== codes.multi) return false
