@@ -1,7 +1,7 @@
 import type { Client, State } from '@zabra/client'
 
 export interface WaitOptions {
-  /** The limit after which it rejects; 30 s by default. */
+  /** The limit after which it rejects; 30 s by default, `Infinity` for none. */
   readonly timeoutMs?: number | undefined
   readonly signal?: AbortSignal | undefined
 }
@@ -148,7 +148,11 @@ export function untilCalled<T>(
     }
     const onAbort = (): void => end(() => reject(signal?.reason as Error))
     const late = new WaitTimeoutError(`not within ${Math.round(timeoutMs)} ms: ${what}`)
-    const timer = setTimeout(() => end(() => reject(late)), Math.max(0, timeoutMs))
+    // Node would turn Infinity into 1 ms.
+    const timer =
+      timeoutMs === Infinity
+        ? undefined
+        : setTimeout(() => end(() => reject(late)), Math.max(0, timeoutMs))
     stop = listen((value) => end(() => resolve(value)))
     if (signal?.aborted === true) onAbort()
     else signal?.addEventListener('abort', onAbort, { once: true })

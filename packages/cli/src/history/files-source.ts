@@ -148,6 +148,7 @@ function changeJson(change: Change, wantsData: boolean): ChangeJson {
     cause: cause ?? null,
     timeoutMs: timeoutMs ?? null,
     session: hex(session),
+    client: null,
     ...(wantsData && data !== undefined ? dataJson(data) : {}),
   }
 }

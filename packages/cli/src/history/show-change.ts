@@ -1,5 +1,5 @@
 import type { Output } from '../output/output.ts'
-import type { ChangeJson } from './source.ts'
+import type { ChangeJson, SessionClientJson } from './source.ts'
 
 /** Changes are printed as they come, so the columns have fixed widths: a zxid of epoch 0xff, `closeSession`. */
 const zxidWidth = '0xff00000000'.length
@@ -20,8 +20,17 @@ export function showChange(change: ChangeJson, out: Output): void {
   if (change.timeoutMs !== null) words.push(`timeout ${change.timeoutMs} ms`)
   if (cause !== null) words.push(`(${causes.get(cause) ?? cause})`)
   if (session !== null && session !== '0x0') words.push(`by session ${session}`)
+  if (change.client !== null) words.push(`(${described(change.client)})`)
   if (typeof data === 'string') words.push(JSON.stringify(data))
   out.line(words.join(' '))
+}
+
+function described({ address, identities, isOfApi }: SessionClientJson): string {
+  const users = identities
+    .filter((each) => !each.startsWith('ip:'))
+    .map((each) => each.replace(/^digest:/, ''))
+  const place = isOfApi ? `${address} by the API` : address
+  return users.length === 0 ? place : `${users.join(', ')} at ${place}`
 }
 
 const causes: ReadonlyMap<string, string> = new Map([

@@ -2,7 +2,14 @@ import type { ConnectionSettings } from '../connection/settings.ts'
 import { adminBases } from '../ensemble/admin.ts'
 import type { SourceValues } from './options.ts'
 
-/** A change, as the HTTP API tells it. */
+export interface SessionClientJson {
+  readonly address: string
+  readonly identities: readonly string[]
+  /** Its requests came by the HTTP API. */
+  readonly isOfApi: boolean
+}
+
+/** A change, as the HTTP API describes it. */
 export interface ChangeJson {
   readonly zxid: string
   readonly time: string
@@ -18,6 +25,8 @@ export interface ChangeJson {
   readonly timeoutMs: number | null
   /** Null where the caller may not see it. */
   readonly session: string | null
+  /** The client of the session, as far as the server knows it; files do not. */
+  readonly client: SessionClientJson | null
   readonly data?: string | null
   readonly encoding?: 'utf8' | 'base64' | null
 }

@@ -1,5 +1,5 @@
 /** Errors in how transactions are ordered, logged, acknowledged and committed. */
-import { packetTypes } from '@zabra/protocol'
+import { packetTypes, Reader } from '@zabra/protocol'
 import { inside, replace } from './inside.ts'
 import type { Mutant } from '../cluster/mutant.ts'
 import { ofLeader, ofLearner, skipping, type LinkInside } from './roles.ts'
@@ -114,13 +114,13 @@ export const broadcastMutants: readonly Mutant[] = [
     name: 'a client that has seen more is served',
     servers: 3,
     joined: (peer) => {
-      replace<[unknown, Uint8Array, number, number], boolean>(
-        inside(peer, 'pipeline'),
+      replace<[unknown, Reader], boolean>(
+        inside(peer, 'pipeline', 'admission'),
         'greet',
-        (original) => (connection, bytes, start, end) => {
-          const changedBytes = new Uint8Array(bytes)
-          changedBytes.fill(0, start + 4, start + 12)
-          return original(connection, changedBytes, start, end)
+        (original) => (connection, body) => {
+          const changedBytes = body.bytes.slice(body.position, body.end)
+          changedBytes.fill(0, 4, 12)
+          return original(connection, new Reader(changedBytes))
         },
       )
     },

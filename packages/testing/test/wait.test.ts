@@ -1,0 +1,17 @@
+import { expect, test } from 'vitest'
+import { aborted, WaitTimeoutError } from '../src/wait.ts'
+
+test('a wait without a limit lasts until its signal aborts', async () => {
+  const never = new AbortController()
+  const end = new AbortController()
+  const outcomes: string[] = []
+  const endless = aborted(never.signal, { timeoutMs: Infinity, signal: end.signal }).catch(
+    (error: Error) => outcomes.push(error.message),
+  )
+  // By now a limit that Node took for 1 ms would be over.
+  await expect(aborted(never.signal, { timeoutMs: 20 })).rejects.toThrow(WaitTimeoutError)
+  expect(outcomes).toEqual([])
+  end.abort(new Error('enough'))
+  await endless
+  expect(outcomes).toEqual(['enough'])
+})
