@@ -1,4 +1,4 @@
-import { text } from '@zabra/client'
+import { OperationError, text } from '@zabra/client'
 import { expect, test } from 'vitest'
 import { useServer } from '../test/support/server.ts'
 import { aborted, expire } from '../test/support/trouble.ts'
@@ -68,6 +68,30 @@ test.skipIf(isElsewhere)('a persistent TTL node that is deleted comes back', asy
   await there
   await node.delete()
   expect(await client.exists('/kept-again/node')).toBeUndefined()
+})
+
+test.skipIf(isElsewhere)('a persistent TTL node outlives a full disk of the server', async () => {
+  const client = await fixture.open()
+  const path = '/kept-full/node'
+  await using node = await PersistentTtlNode.open(client, path, 'a', { codec, ttlMs: 60 })
+  const [set, create] = [client.set.bind(client), client.create.bind(client)]
+  const refused = new Promise<void>((resolve) => {
+    let refusals = 0
+    const refuse = (): Promise<never> => {
+      if (++refusals === 3) {
+        Object.assign(client, { set, create })
+        resolve()
+      }
+      return Promise.reject(new OperationError('systemError', { path }))
+    }
+    Object.assign(client, { set: refuse, create: refuse })
+  })
+  await refused
+  await client.deleteTree(path)
+  await new Promise<void>((resolve) => {
+    void client.exists(path, { watch: () => resolve() }).then((stat) => stat && resolve())
+  })
+  expect(node.signal.aborted).toBe(false)
 })
 
 test('an invalid TTL is refused', async () => {

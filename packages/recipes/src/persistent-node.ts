@@ -11,6 +11,7 @@ import {
 import { checkPath, pause } from '@zabra/client/internal'
 import { LostError } from './holding/held.ts'
 import { limited } from './waiting/limits.ts'
+import { mayEnd } from './waiting/pause.ts'
 import { Registration } from './holding/registration.ts'
 import { below, checkName } from './nodes/parents.ts'
 
@@ -144,7 +145,12 @@ export class PersistentTtlNode<T> implements AsyncDisposable {
     const { client, signal } = this
     for (;;) {
       await pause(client.host, this.ttlMs / touchesPerTtl, signal)
-      await this.touch(signal)
+      try {
+        await this.touch(signal)
+      } catch (error) {
+        // It comes back even if the server refuses for longer than the TTL.
+        if (!mayEnd(error)) throw error
+      }
     }
   }
 

@@ -19,7 +19,7 @@ import { limited, orAborted } from '../waiting/limits.ts'
 import { LiveCell, type Live } from '../live/live.ts'
 import { persist } from '../nodes/node.ts'
 import { ensureParent } from '../nodes/parents.ts'
-import { refusedPauseMs } from '../waiting/pause.ts'
+import { mayEnd, refusedPauseMs } from '../waiting/pause.ts'
 
 /**
  * Whether others see the node. `present`: it exists. `uncertain`: the connection is lost, and the
@@ -184,8 +184,7 @@ export class Registration<T> implements Held {
       try {
         return await persist(this.client, this.signal, act)
       } catch (error) {
-        const isForever = !isRefusal(error) || isRefusal(error, 'noAuth')
-        if (isForever || this.node === undefined) throw error
+        if (!mayEnd(error) || this.node === undefined) throw error
       }
       await pause(this.client.host, refusedPauseMs, this.signal)
     }

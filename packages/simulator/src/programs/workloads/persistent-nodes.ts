@@ -8,6 +8,7 @@ import { Opened } from './opened.ts'
 const folder = '/persistent'
 const ttlFolder = '/persistent-ttl'
 const ttlMs = 3000
+const openAgainMs = 500
 
 /** A node that a program keeps, and the values that it may have in the end. */
 interface Kept {
@@ -37,10 +38,14 @@ export class PersistentNodeWorkload implements Workload {
     const { client, name } = actor
     const first = this.nextValue()
     const path = `${folder}/${name}`
-    const opening = PersistentNode.open(client, path, first, { codec: text })
+    const opening = patiently(actor, () =>
+      PersistentNode.open(client, path, first, { codec: text }),
+    )
     this.kept.open(actor, kept(path, first, opening))
     const ttlPath = `${ttlFolder}/${name}`
-    const openingByTtl = PersistentTtlNode.open(client, ttlPath, first, { codec: text, ttlMs })
+    const openingByTtl = patiently(actor, () =>
+      PersistentTtlNode.open(client, ttlPath, first, { codec: text, ttlMs }),
+    )
     this.keptByTtl.open(actor, kept(ttlPath, first, openingByTtl))
   }
 
@@ -84,6 +89,18 @@ export class PersistentNodeWorkload implements Workload {
 
   private nextValue(): string {
     return `value-${++this.values}`
+  }
+}
+
+/** A server whose disk is full refuses to open a node, and the program tries again. */
+async function patiently<T>({ client, process }: Actor, open: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await open()
+    } catch (error) {
+      if (!isRefusal(error, 'systemError') || client.state.name === 'closed') throw error
+    }
+    await process.sleep(openAgainMs)
   }
 }
 
