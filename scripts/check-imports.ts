@@ -80,6 +80,7 @@ const waitingPattern = /\b(?:async|await|Promise|Deferred)\b|\.(?:then|catch|fin
 /** A simulation has no socket, file or clock; the programs that start simulations have. */
 const mayUseNode: ReadonlySet<string> = new Set([
   'packages/simulator/src/main.ts',
+  'packages/simulator/src/arguments.ts',
   'packages/simulator/src/sweep.ts',
   'packages/simulator/src/bundle.ts',
   'packages/simulator/src/progress.ts',

@@ -1,16 +1,5 @@
-/**
- * npm run sim -- --seed 42           one run, exactly reproducible
- * npm run sim -- --seeds 1..1000     many runs on all cores; resumes an interrupted sweep
- * npm run sim -- --minutes 5         as many runs as fit, from a seed derived from the time
- * npm run sim -- ... --record        also adds the result to docs/sweeps.md
- * npm run sim -- ... --workers 1     uses this many cores instead of all
- *
- * Each accepts --servers 1 for standalone servers, or --servers 3 or 5 for ensembles only, and for
- * these --changing to change members during the run. With --recipes the runs are of programs that
- * use the client and the recipes; with --recipe NAME, of one kind of them.
- */
-import { parseArgs } from 'node:util'
-import { workloads } from './programs/workloads.ts'
+/** Runs seeds of the simulator: `npm run sim -- --help`. */
+import { asked, usage, UsageError } from './arguments.ts'
 import { runSeed, type SeedKind } from './run-seed.ts'
 import { shrink } from './shrink.ts'
 import { describeCounts, describeFailure } from './summary.ts'
@@ -79,44 +68,29 @@ if (process.argv[2] === '--worker') {
   Error.stackTraceLimit = 0
   work(JSON.parse(process.argv[3] ?? '{}') as SeedKind)
 } else {
-  const { values } = parseArgs({
-    options: {
-      seed: { type: 'string' },
-      seeds: { type: 'string' },
-      minutes: { type: 'string' },
-      servers: { type: 'string' },
-      changing: { type: 'boolean', default: false },
-      recipes: { type: 'boolean', default: false },
-      recipe: { type: 'string' },
-      trace: { type: 'boolean', default: false },
-      record: { type: 'boolean', default: false },
-      workers: { type: 'string' },
-    },
-  })
-  if (values.recipe !== undefined && !(values.recipe in workloads)) {
-    console.error(`there is no ${values.recipe}, but ${Object.keys(workloads).join(', ')}`)
-    process.exit(2)
+  process.exitCode = await main(process.argv.slice(2))
+}
+
+async function main(words: readonly string[]): Promise<number> {
+  try {
+    const { work: wanted, kind, how } = asked(words)
+    switch (wanted.type) {
+      case 'help':
+        console.log(usage)
+        return 0
+      case 'one':
+        return (await one(wanted.seed, kind, wanted.showTrace)) ? 0 : 1
+      case 'range':
+        return (await many(wanted.range, Infinity, kind, how)) ? 0 : 1
+      case 'minutes': {
+        const first = Math.floor(Date.now() / 1000) % 1_000_000_000
+        const untilMs = Date.now() + wanted.minutes * 60_000
+        return (await many({ first, last: Infinity }, untilMs, kind, how)) ? 0 : 1
+      }
+    }
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error
+    console.error(`${error.message}\n\n${usage}`)
+    return 2
   }
-  const kind: SeedKind = {
-    servers: values.servers === undefined ? undefined : Number(values.servers),
-    isChanging: values.changing ? true : undefined,
-    recipe: values.recipe ?? (values.recipes ? 'any' : undefined),
-  }
-  const how = {
-    isRecorded: values.record,
-    workers: values.workers === undefined ? undefined : Number(values.workers),
-  }
-  let isGood: boolean
-  if (values.seed !== undefined) {
-    isGood = await one(Number(values.seed), kind, values.trace)
-  } else if (values.seeds !== undefined) {
-    const [first, last] = values.seeds.split('..').map(Number)
-    isGood = await many({ first: first!, last: last ?? first! }, Infinity, kind, how)
-  } else {
-    const minutes = Number(values.minutes ?? 1)
-    const first = Math.floor(Date.now() / 1000) % 1_000_000_000
-    const untilMs = Date.now() + minutes * 60_000
-    isGood = await many({ first, last: Infinity }, untilMs, kind, how)
-  }
-  process.exitCode = isGood ? 0 : 1
 }
