@@ -123,7 +123,7 @@ function observersBeyond(voters: number): number[] {
   return [1, 2, 3].filter((id) => id > voters)
 }
 
-export function membersOf({ servers }: Ensemble): Member[] {
+export function membersOf({ servers }: Pick<Ensemble, 'servers'>): Member[] {
   return servers.map((server) => new Member(server))
 }
 

@@ -1,7 +1,7 @@
 import { RawClient } from '../../packages/server/test/support/raw-client.ts'
 import type { Apache } from '../src/apache.ts'
 import { apacheCommand, zabraCommand, type ServerCommand } from '../src/commands.ts'
-import { Ensemble, type EnsembleServer } from '../src/ensemble.ts'
+import { Ensemble, type EnsembleOptions, type EnsembleServer } from '../src/ensemble.ts'
 import { storePassword, type Pki } from './pki.ts'
 
 const commonCfg = `
@@ -32,7 +32,8 @@ ssl.quorum.enabledProtocols=TLSv1.2,TLSv1.3
 `
 }
 
-const saslCfg = `
+/** The lines of zoo.cfg that demand SASL between servers. */
+export const saslCfg = `
 quorum.auth.enableSasl=true
 quorum.auth.learnerRequireSasl=true
 quorum.auth.serverRequireSasl=true
@@ -49,19 +50,18 @@ export interface Outcome {
   readonly problems: string[]
 }
 
-/** The servers of an ensemble; the last one has the highest number, so it leads at first. */
+/** The servers of an ensemble. If they start together, the last one leads: it has the highest number. */
 export class SecureEnsemble {
   private readonly ensemble: Ensemble
 
   static async open(
     commands: readonly ServerCommand[],
     pki: Pki,
-    cfg: string,
-    observer?: number,
+    options: EnsembleOptions,
   ): Promise<SecureEnsemble> {
     const ensemble = await Ensemble.open(commands, {
-      cfg: `${commonCfg}${cfg}`,
-      observers: observer === undefined ? [] : [observer],
+      ...options,
+      cfg: `${commonCfg}${options.cfg}`,
       properties: [`java.security.auth.login.config=${pki.path('server.jaas')}`],
     })
     return new SecureEnsemble(ensemble)
@@ -80,8 +80,8 @@ export class SecureEnsemble {
     return this.ensemble.cfgFor(server, `${commonCfg}${cfg}`)
   }
 
-  start(): Promise<void> {
-    return this.ensemble.start()
+  start(...groups: readonly (readonly number[])[]): Promise<void> {
+    return this.ensemble.start(...groups)
   }
 
   leader(): Promise<EnsembleServer> {
@@ -142,12 +142,10 @@ async function runOne(
   cfg: string,
   role: Role,
 ): Promise<string[]> {
-  const ensemble = await SecureEnsemble.open(
-    commands,
-    pki,
+  const ensemble = await SecureEnsemble.open(commands, pki, {
     cfg,
-    role === 'observer' ? 3 : undefined,
-  )
+    observers: role === 'observer' ? [3] : [],
+  })
   const last = ensemble.servers[2]!
   try {
     await ensemble.start()

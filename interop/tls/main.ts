@@ -1,10 +1,13 @@
 /**
  * Real clients and real ensembles over TLS and SASL, beside Apache's.
  *
- *     npm run test:tls -- [--part clients|ensembles|move|acl|audit]... [--only NAME] [--release 3.9]...
+ *     npm run test:tls -- [--part PART]... [--only NAME] [--release 3.9]...
+ *
+ * The parts are the files beside this one:
  *
  * `clients.ts`: every client in every way against servers of both kinds; each must say the same.
  * `ensembles.ts`: Apache and zabra together over TLS, over SASL and over both, in every role.
+ * `observer-masters.ts`: observers of both kinds that connect to followers over TLS.
  * `move.ts`: an ensemble of both kinds from plain ports to TLS, under load, and to another authority.
  * `acl.ts`: operations, identities and ACLs, each with each; the answers must be Apache's.
  * `audit.ts`: the audit log of the same work.
@@ -19,6 +22,7 @@ import { compareAudits } from './audit.ts'
 import { expectedOf, prepareClients, ways, type SecureClient, type Way } from './clients.ts'
 import { runEnsembles } from './ensembles.ts'
 import { moveToTls } from './move.ts'
+import { runObserverMasters } from './observer-masters.ts'
 import { Pki } from './pki.ts'
 import { SecureServer, type ClientAuth, type StoreForm } from './secure-server.ts'
 
@@ -27,7 +31,7 @@ const { values } = parseArgs({
     part: {
       type: 'string',
       multiple: true,
-      default: ['clients', 'ensembles', 'move', 'acl', 'audit'],
+      default: ['clients', 'ensembles', 'observer-masters', 'move', 'acl', 'audit'],
     },
     only: { type: 'string', default: '' },
     release: { type: 'string', multiple: true, default: ['3.8', '3.9'] },
@@ -66,6 +70,13 @@ try {
   if (wants('ensembles')) {
     for (const apache of apaches) {
       for await (const { where, problems } of runEnsembles(apache, pki, values.only)) {
+        reckon(where, problems)
+      }
+    }
+  }
+  if (wants('observer-masters')) {
+    for (const apache of apaches) {
+      for await (const { where, problems } of runObserverMasters(apache, pki, values.only)) {
         reckon(where, problems)
       }
     }

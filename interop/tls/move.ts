@@ -71,7 +71,7 @@ async function underLoad(
   first: string,
   steps: readonly string[],
 ): Promise<Outcome> {
-  const ensemble = await SecureEnsemble.open(commands, pki, first)
+  const ensemble = await SecureEnsemble.open(commands, pki, { cfg: first })
   const problems: string[] = []
   try {
     await ensemble.start()

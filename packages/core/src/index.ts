@@ -120,7 +120,13 @@ export type {
   TakenSnapshot,
 } from './peer/journal-options.ts'
 export { EnsemblePeer } from './peer/ensemble-peer.ts'
-export type { PeerPort, EnsembleOptions, Leadership, PeerNetwork } from './peer/ensemble-parts.ts'
+export type {
+  PeerPort,
+  EnsembleOptions,
+  Leadership,
+  PeerNetwork,
+  ServedObservers,
+} from './peer/ensemble-parts.ts'
 export { recordInto } from './peer/local-history.ts'
 export { CommittedLog } from './storage/log/committed-log.ts'
 export type { ConfigStore } from './membership/membership-state.ts'

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import { digestOf } from '../src/auth/authenticator.ts'
 import { startServer } from '../src/embedded.ts'
 import type { RunningServer } from '../src/running/running-server.ts'
 import { Authority } from './support/certificates.ts'
@@ -39,6 +40,9 @@ test.each([
         initLimit: '10',
         syncLimit: '5',
         tickTime: '400',
+        'admin.enableServer': 'true',
+        'admin.serverPort': '0',
+        'admin.identities': `digest:${digestOf('user:password')}`,
         preAllocSize: '64',
       }
       const say = (text: string): void => void (id === 3 && said.push(text))
@@ -50,6 +54,7 @@ test.each([
     const [observer] = servers.filter(({ ensembleState }) => ensembleState === 'observing')
     const client = await RawClient.connect(observer!.clientPort, { timeoutMs: 2000 })
     await client.create('/mine', 'x', 1)
+    await expectServed(servers, follower, 3)
     const other = await RawClient.connect(servers[0]!.clientPort)
     const { stat } = await other.must('exists', { path: '/mine', watch: true })
     expect(stat.ephemeralOwner).toBe(client.sessionId)
@@ -61,6 +66,30 @@ test.each([
     await other.close()
   },
 )
+
+/** Monitoring shows the observer at its follower, and not at the leader. */
+async function expectServed(
+  servers: readonly RunningServer[],
+  follower: number,
+  observer: number,
+): Promise<void> {
+  const leader = 3 - follower
+  const command = async (id: number, name: string): Promise<unknown> => {
+    const { adminAddress } = servers[id - 1]!
+    const headers = { Authorization: 'digest user:password' }
+    return (await fetch(`${adminAddress}/commands/${name}`, { headers })).json()
+  }
+  // A session and a znode.
+  const served = { synced_observers: 1, observers: [{ sid: observer, requests: 2 }] }
+  expect(await command(follower, 'observers')).toMatchObject(served)
+  expect(await command(leader, 'observers')).toMatchObject({ synced_observers: 0, observers: [] })
+  expect(await command(follower, 'monitor')).toMatchObject({ synced_observers: 1 })
+  expect(await command(leader, 'monitor')).toMatchObject({ synced_observers: 0 })
+  expect(await command(observer, 'monitor')).toMatchObject({ observer_master_id: follower })
+  expect(await command(observer, 'leader')).toMatchObject({ leader_id: leader })
+  await command(follower, 'observer_connection_stat_reset')
+  expect(await command(follower, 'observers')).toMatchObject({ observers: [{ requests: 0 }] })
+}
 
 function secured(folder: string): Record<string, string> {
   const authority = new Authority('Test CA', join(folder, 'tls'))

@@ -84,5 +84,11 @@ export interface Leadership {
   readonly learners: readonly LearnerView[]
   readonly pendingSyncs: number
   readonly uptimeMs: number
-  resetObserverCounts(): void
+}
+
+/** The observers of a leader, or of a follower that takes observers, for monitoring. */
+export interface ServedObservers {
+  /** Those that are up to date. */
+  readonly synced: readonly LearnerView[]
+  resetCounts(): void
 }

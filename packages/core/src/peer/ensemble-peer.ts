@@ -11,7 +11,13 @@ import type { RestoredDatabase } from '../storage/recovery/restored.ts'
 import { ClientService } from './client-service.ts'
 import { Dialler } from './dialler.ts'
 import { Electing } from './electing.ts'
-import type { EnsembleOptions, EnsembleParts, Leadership, PeerPort } from './ensemble-parts.ts'
+import type {
+  EnsembleOptions,
+  EnsembleParts,
+  Leadership,
+  PeerPort,
+  ServedObservers,
+} from './ensemble-parts.ts'
 import { HandingOver, type HandOverOutcome } from './handing-over.ts'
 import type { Journal } from './journal.ts'
 import { PacketLink, type PeerWire } from './links/packet-link.ts'
@@ -277,6 +283,13 @@ export class EnsemblePeer extends PeerBase {
   /** Its learners and its age, while this server leads. */
   get leadership(): Leadership | undefined {
     return this.leaderRole?.leadership
+  }
+
+  /** The observers that this server serves as a leader or a follower; undefined if it takes none. */
+  get servedObservers(): ServedObservers | undefined {
+    const { role } = this
+    if (role instanceof LeaderRole || role instanceof LearnerRole) return role.servedObservers
+    return undefined
   }
 
   /** The members, as far as this server knows that they are committed. */

@@ -12,6 +12,7 @@ import type { Host } from '../ports.ts'
 import type { Database } from '../state/database.ts'
 import type { CommittedLog, LoggedTxn } from '../storage/log/committed-log.ts'
 import type { QuorumPacket } from '@zabra/protocol'
+import type { ServedObservers } from './ensemble-parts.ts'
 import { LearnerConnections } from './learner-connections.ts'
 import type { PacketLink } from './links/packet-link.ts'
 
@@ -93,6 +94,14 @@ export class TakingObservers {
 
   sessionEnded(sessionId: bigint): void {
     this.step({ type: 'sessionEnded', sessionId })
+  }
+
+  /** For monitoring. */
+  get served(): ServedObservers {
+    return {
+      synced: this.master.observerViews.filter(({ isSynced }) => isSynced),
+      resetCounts: () => this.connections.resetObserverCounts(),
+    }
   }
 
   /** The results of steps made while something is carried out follow it. */

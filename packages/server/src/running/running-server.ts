@@ -307,8 +307,8 @@ export class RunningServer implements ServerView {
   get ensemble(): ServerView['ensemble'] {
     const { config, parts } = this
     if (config.ensemble === undefined || parts.ensemble === undefined) return undefined
-    const { config: membership, zabStats: stats, leadership } = parts.ensemble.peer
-    return { config: config.ensemble, membership, stats, leadership }
+    const { config: membership, zabStats: stats, leadership, servedObservers } = parts.ensemble.peer
+    return { config: config.ensemble, membership, stats, leadership, servedObservers }
   }
 
   get timeline(): ServerView['timeline'] {

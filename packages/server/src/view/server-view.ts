@@ -8,6 +8,7 @@ import type {
   PeerBase,
   ReadHandle,
   RecordRange,
+  ServedObservers,
   SessionPasswords,
   Summary,
   TakenSnapshot,
@@ -93,6 +94,8 @@ export interface EnsembleView {
   readonly stats: ZabStats
   /** Only while it leads. */
   readonly leadership: Leadership | undefined
+  /** Only while it leads, or follows and takes observers. */
+  readonly servedObservers: ServedObservers | undefined
 }
 
 export interface AdminCounts {

@@ -5,7 +5,7 @@ import type { ServerId } from '../../membership/quorum.ts'
 import type { CommittedLog, LoggedTxn } from '../../storage/log/committed-log.ts'
 import { epochOf, epochStart } from '../../storage/zxid.ts'
 import { epochQuestion, readIntroduction, refuseStranger } from './greeting.ts'
-import type { LearnerProgress } from './learner-progress.ts'
+import type { LearnerProgress, LearnerView } from './learner-progress.ts'
 import {
   Learners,
   type ForLearners,
@@ -132,6 +132,10 @@ export class ObserverMaster {
 
   get observerCount(): number {
     return this.observers.led.size
+  }
+
+  get observerViews(): LearnerView[] {
+    return Array.from(this.observers.led, ({ view }) => view)
   }
 
   // --- in and out ------------------------------------------------------------------------------
@@ -395,6 +399,7 @@ export class ObserverMaster {
   }
 
   private request(observer: LearnerProgress, packet: QuorumPacket): void {
+    observer.requests++
     const reader = new Reader(packet.data ?? new Uint8Array(0))
     const sessionId = reader.long()
     reader.int()

@@ -15,6 +15,8 @@ export class ZabStats {
   phase: ZabPhase = 'election'
   /** The leader, once it is known. */
   leader: ServerId | undefined
+  /** The server that this one follows: the leader, or the follower that serves this observer. */
+  master: ServerId | undefined
   lookings = 0
   diffsSent = 0
   snapshotsSent = 0
@@ -50,6 +52,7 @@ export class ZabStats {
       case 'roleEnded':
         this.phase = 'election'
         this.leader = undefined
+        this.master = undefined
         return
       case 'looking':
         this.lookings++
@@ -77,6 +80,7 @@ export class ZabStats {
         this.available(nowMs)
         return
       case 'following':
+        this.master = event.leader
         this.syncMs(state).add(nowMs - this.joiningSinceMs)
         this.available(nowMs)
         return

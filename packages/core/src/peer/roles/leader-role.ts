@@ -3,7 +3,7 @@ import type { LoggedTxn } from '../../storage/log/committed-log.ts'
 import type { LogBatch } from '../../storage/log/log-batch.ts'
 import { Proposer } from '../../service/proposer.ts'
 import { serverIdOf } from '../../service/sessions/session-ids.ts'
-import type { Leadership, PeerPort } from '../ensemble-parts.ts'
+import type { Leadership, PeerPort, ServedObservers } from '../ensemble-parts.ts'
 import { Leading, type LeaderPort } from '../leading.ts'
 import type { PacketLink } from '../links/packet-link.ts'
 import type { Remains } from './leaving.ts'
@@ -77,7 +77,16 @@ export class LeaderRole implements Role<never>, Remains {
       learners: driver.learnerViews,
       pendingSyncs: driver.leader.pendingSyncs,
       uptimeMs: parts.clock.nowMs - sinceMs,
-      resetObserverCounts: () => driver.resetObserverCounts(),
+    }
+  }
+
+  /** Undefined before it is established. */
+  get servedObservers(): ServedObservers | undefined {
+    const { driver } = this
+    if (!driver.leader.isEstablished) return undefined
+    return {
+      synced: driver.learnerViews.filter(({ isObserver, isSynced }) => isObserver && isSynced),
+      resetCounts: () => driver.resetObserverCounts(),
     }
   }
 

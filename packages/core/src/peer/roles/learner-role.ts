@@ -2,7 +2,7 @@ import type { Decision } from '../../consensus/election/election.ts'
 import type { LoggedTxn } from '../../storage/log/committed-log.ts'
 import { TruncateError } from '../../storage/log/truncate.ts'
 import type { ReachedMaster } from '../dialler.ts'
-import type { PeerPort } from '../ensemble-parts.ts'
+import type { PeerPort, ServedObservers } from '../ensemble-parts.ts'
 import { Following } from '../following.ts'
 import type { PacketLink } from '../links/packet-link.ts'
 import { TakingObservers, type LeaderRelay } from '../taking-observers.ts'
@@ -64,6 +64,11 @@ export class LearnerRole implements Role<never>, Remains {
 
   get state(): Decision['state'] {
     return this.name
+  }
+
+  /** Undefined if this server takes none. */
+  get servedObservers(): ServedObservers | undefined {
+    return this.driver.observers?.served
   }
 
   get uncommitted(): readonly LoggedTxn[] {

@@ -17,11 +17,9 @@ export function leader(view: ServerView): Answer {
   }
 }
 
-/** `observers`: the observers of a leader or of an observer master. */
+/** `observers`: the observers of a leader, or of a follower that takes observers. */
 export function observers(view: ServerView): Answer {
-  const ensemble = view.ensemble
-  const learners = ensemble?.leadership?.learners ?? []
-  const synced = learners.filter(({ isObserver, isSynced }) => isObserver && isSynced)
+  const synced = view.ensemble?.servedObservers?.synced ?? []
   const lastZxid = view.peer.lastZxid
   return {
     synced_observers: synced.length,
@@ -45,7 +43,7 @@ function observerInfo(learner: LearnerView, lastZxid: bigint): Json {
 }
 
 export function resetObservers({ ensemble }: ServerView): Answer {
-  ensemble?.leadership?.resetObserverCounts()
+  ensemble?.servedObservers?.resetCounts()
   return {}
 }
 

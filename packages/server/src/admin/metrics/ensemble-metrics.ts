@@ -79,10 +79,14 @@ export function ensembleMetrics({ ensemble }: ServerView): Metric[] {
   ]
 }
 
-function ensembleGauges({ membership, stats, leadership }: EnsembleView): Value[] {
+function ensembleGauges({ membership, stats, leadership, servedObservers }: EnsembleView): Value[] {
   const voters = [...membership.servers.values()].filter(({ role }) => role === 'participant')
   const size = gauge('quorum_size', voters.length, 'Number of voting servers.')
-  if (leadership === undefined) return [size]
+  const observers =
+    servedObservers === undefined
+      ? []
+      : [gauge('synced_observers', servedObservers.synced.length, 'Observers that are up to date.')]
+  if (leadership === undefined) return [size, ...observers]
   const { learners, pendingSyncs, uptimeMs } = leadership
   const synced = learners.filter(({ isSynced }) => isSynced)
   const followers = synced.filter(({ isObserver }) => !isObserver)
@@ -97,7 +101,7 @@ function ensembleGauges({ membership, stats, leadership }: EnsembleView): Value[
       followers.filter(({ sid }) => !isVoter(sid)).length,
       'Followers that are up to date and do not vote.',
     ),
-    gauge('synced_observers', synced.length - followers.length, 'Observers that are up to date.'),
+    ...observers,
     gauge('pending_syncs', pendingSyncs, 'Syncs that wait for earlier proposals.'),
     gauge('leader_uptime', uptimeMs, 'Milliseconds since this server became leader.'),
     gauge('last_proposal_size', last, 'Bytes of the last proposal.'),

@@ -34,11 +34,11 @@ export async function monitorValues(
 
 function ensembleValues({ ensemble, ensembleState }: ServerView): [string, string | number][] {
   if (ensemble === undefined || ensembleState === undefined) return []
-  const { phase, leader } = ensemble.stats
+  const { phase, master } = ensemble.stats
   const state = phase === 'election' ? ensembleState : `${ensembleState} - ${phase}`
-  const master: [string, number][] =
-    ensembleState === 'observing' ? [['observer_master_id', Number(leader ?? -1n)]] : []
-  return [['peer_state', state], ...master]
+  const masterId: [string, number][] =
+    ensembleState === 'observing' ? [['observer_master_id', Number(master ?? -1n)]] : []
+  return [['peer_state', state], ...masterId]
 }
 
 function flatten(metric: Metric): [string, number | Double][] {
