@@ -1,7 +1,7 @@
 import type { ServerCommand } from '../interop/src/commands.ts'
 import { findApacheServer } from './apache.ts'
 import type { Options } from './options.ts'
-import { findZabra } from './zabra.ts'
+import { findZabra, findZabraIn } from './zabra.ts'
 
 /** A kind of server to measure. */
 export interface ServerKind {
@@ -28,5 +28,6 @@ export async function findServers(options: Options): Promise<readonly ServerKind
 async function findServer(name: string, { apache, jvm }: Options): Promise<ServerKind> {
   if (name === 'zabra') return findZabra()
   if (name === 'apache') return await findApacheServer(apache, jvm)
-  throw new Error(`no such server: ${name} (there are apache and zabra)`)
+  if (name.includes('/')) return findZabraIn(name)
+  throw new Error(`no such server: ${name} (there are apache, zabra, and folders of other clones)`)
 }
