@@ -1,5 +1,7 @@
+import { codes, Reader } from '@zabra/protocol'
 import { expect, test } from 'vitest'
 import { LonePeer } from '../../../test/support/lone-peer.ts'
+import { Load } from './load.ts'
 import { TopCounts } from './top-counts.ts'
 
 test('the path and the client with the most requests come first, and the estimates are close', () => {
@@ -21,6 +23,28 @@ test('the path and the client with the most requests come first, and the estimat
   expect(paths[0]!.reads).toBeLessThan(24_000)
   expect(clients.slice(0, 2).map(({ address }) => address)).toEqual(['10.0.0.1', '10.0.0.2'])
   expect(clients[0]!.sessionId).toBe(busy.connection.sessionId)
+})
+
+test('a busy server looks at fewer of its requests, a calm one at more again', () => {
+  const clock = { nowMs: 0, wallMs: 0 }
+  const load = new Load(clock)
+  const { connection } = new LonePeer().connect()
+  const samplesOf = (requests: number, perMs: number): number => {
+    let samples = 0
+    for (let i = 0; i < requests; i++) {
+      if (i % perMs === 0) clock.nowMs++
+      if (--load.untilSample > 0) continue
+      load.sample(connection, codes.ping, new Reader())
+      samples++
+    }
+    return samples
+  }
+  samplesOf(500_000, 1000)
+  const busy = samplesOf(1_000_000, 1000)
+  expect(busy).toBeGreaterThan(200)
+  expect(busy).toBeLessThan(1500)
+  samplesOf(500_000, 1)
+  expect(samplesOf(64_000, 1)).toBeGreaterThan(500)
 })
 
 test('writes count by the path they change, those of a multi by the first', () => {

@@ -1,7 +1,8 @@
 /**
- * Where the requests of a server go and come from. One request of about 64 is looked at, at
- * intervals that vary, so that a regular pattern of requests is not mistaken for something else;
- * the others cost one subtraction. Slow requests are all looked at: only the slowest are kept.
+ * Where the requests of a server go and come from. One request of about 64 is looked at, fewer on a
+ * busy server, at intervals that vary, so that a regular pattern of requests is not mistaken for
+ * something else; the others cost one subtraction. Slow requests are all looked at: only the slowest
+ * are kept.
  */
 import { codes, MalformedError, type Reader, type Txn } from '@zabra/protocol'
 import { isClientWrite } from '../../operations/index.ts'
@@ -13,8 +14,13 @@ const slowMax = 64
 /** A request that takes less is never slow. */
 export const slowMsMin = 20
 const windowMs = 60_000
-const intervalMin = 33
-const intervalBits = 6
+/** The mean interval between samples is a power of two: two to the power of these. */
+const intervalBitsMin = 6
+const intervalBitsMax = 12
+/** If this number of samples takes less or more time than this, the interval grows or shrinks. */
+const pacedSamples = 256
+const pacedMsMin = 250
+const pacedMsMax = 1000
 
 /** A request that took long. */
 export interface SlowRequest {
@@ -56,11 +62,14 @@ interface Clock {
 
 export class Load {
   /** Requests until the next one that is looked at. */
-  untilSample = intervalMin
+  untilSample: number
   /** A request that takes this long is to be noted: those that are kept were at least as slow. */
   slowMs = slowMsMin
   private readonly clock: Clock
-  private interval = intervalMin
+  private interval: number
+  private intervalBits = intervalBitsMin
+  private samples = 0
+  private pacedSinceMs: number
   private recent: Window
   private older: Window
   private state = 0x2545f491
@@ -69,12 +78,15 @@ export class Load {
     this.clock = clock
     this.recent = emptyWindow(clock.nowMs)
     this.older = emptyWindow(clock.nowMs)
+    this.pacedSinceMs = clock.nowMs
+    this.interval = this.untilSample = this.nextInterval()
   }
 
   /** Looks at a request whose body is about to be read. It stands for those since the last one. */
   sample(connection: ClientConnection, type: number, request: Reader): void {
     const { interval, recent } = this
-    this.interval = this.untilSample = intervalMin + this.random()
+    if (++this.samples === pacedSamples) this.pace()
+    this.interval = this.untilSample = this.nextInterval()
     if (type === codes.ping) return
     const isWrite = isClientWrite(type) || type === codes.closeSession
     const [reads, writes] = isWrite ? [0, interval] : [interval, 0]
@@ -134,14 +146,24 @@ export class Load {
     }
   }
 
-  /** A number below 64; it need not be unpredictable, only irregular. */
-  private random(): number {
+  /** Some hundred samples a second are enough, however many requests there are. */
+  private pace(): void {
+    const { nowMs } = this.clock
+    const tookMs = nowMs - this.pacedSinceMs
+    if (tookMs < pacedMsMin) this.intervalBits = Math.min(this.intervalBits + 1, intervalBitsMax)
+    if (tookMs > pacedMsMax) this.intervalBits = Math.max(this.intervalBits - 1, intervalBitsMin)
+    this.samples = 0
+    this.pacedSinceMs = nowMs
+  }
+
+  /** From half the mean to one and a half of it; it need not be unpredictable, only irregular. */
+  private nextInterval(): number {
     let x = this.state
     x ^= x << 13
     x ^= x >>> 17
     x ^= x << 5
     this.state = x
-    return x >>> (32 - intervalBits)
+    return (1 << (this.intervalBits - 1)) + 1 + (x >>> (32 - this.intervalBits))
   }
 }
 
