@@ -50,7 +50,7 @@ export async function loss(stage: Stage): Promise<void> {
   await page.locator('.status.live').waitFor()
   check('the page goes back when asked', true)
 
-  // Without a quorum nobody serves: the page keeps what it has and says that it is not live.
+  // Without a quorum no server serves: the page keeps its content and says that it is not live.
   const others = ensemble.ids.filter((id) => id !== withConsole)
   for (const id of others) await ensemble.stop(id)
   await page.getByText('What you see may be out of date').waitFor()

@@ -10,7 +10,7 @@ export interface Place {
 export interface Arrow {
   readonly from: Place
   readonly to: Place
-  /** What it waits for. */
+  /** The paths it waits for. */
   readonly paths: readonly string[]
   readonly isInCircle: boolean
 }

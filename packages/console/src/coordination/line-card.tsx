@@ -73,7 +73,7 @@ export function LineCard({ line, standing, nowMs }: Props) {
   )
 }
 
-/** What a contender is, in one word. */
+/** The state of a contender, in one word. */
 export function wordOf({ holds }: Contender, line: Line, at: number): string {
   switch (groupOf(line)) {
     case 'queues':

@@ -101,7 +101,7 @@ interface PastOf {
   readonly problem?: string
 }
 
-/** Who held it, as far as the history of the server reaches back in one page. */
+/** The past holders, as far as one page of history reaches back. */
 function usePast(path: string, line: Line | undefined, isWanted: boolean): PastOf | undefined {
   const [past, setPast] = useState<PastOf | undefined>(undefined)
   const connection = generation.value
