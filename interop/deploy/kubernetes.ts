@@ -60,7 +60,7 @@ export interface Manifests {
 }
 
 /** What `kubectl apply -k` would send. */
-export async function readManifests(folder: string): Promise<Manifests> {
+async function readManifests(folder: string): Promise<Manifests> {
   const kustomize = await goTool('kustomize', 'sigs.k8s.io/kustomize/kustomize/v5@v5.6.0')
   const file = join(folder, 'kubernetes.yaml')
   writeFileSync(file, await clean(kustomize, ['build', join(deploy, 'kubernetes')]))

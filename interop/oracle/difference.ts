@@ -17,7 +17,7 @@ export function same(a: unknown, b: unknown): boolean {
 const fieldsMax = 6
 
 /** The places where two values differ, each as `place: reference X  candidate Y`. */
-export function differingFields(reference: unknown, candidate: unknown): string[] {
+function differingFields(reference: unknown, candidate: unknown): string[] {
   const found: string[] = []
   const visit = (a: unknown, b: unknown, place: string) => {
     if (found.length > fieldsMax || same(a, b)) return

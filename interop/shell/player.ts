@@ -9,7 +9,7 @@ export interface Said {
 }
 
 /** The node whose data mark the end of an answer on stdout. */
-export const markPath = '/shell-mark'
+const markPath = '/shell-mark'
 const markData = '=== mark ==='
 const absentMark = '/shell-mark-absent'
 

@@ -44,7 +44,7 @@ export class RawWriter {
   }
 }
 
-export function bytesOf(value: NonNullable<Value>): Buffer {
+function bytesOf(value: NonNullable<Value>): Buffer {
   if (typeof value === 'string') return Buffer.from(value, 'utf8')
   if ('hex' in value) return Buffer.from(value.hex, 'hex')
   return Buffer.alloc(value.n, value.fill)

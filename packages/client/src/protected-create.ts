@@ -25,7 +25,7 @@ export interface ProtectedPort {
 const refusedPauseMs = 500
 
 /** The prefix by which a protected node is found again, in Curator's format. */
-export function protectedPath(path: string, guid: string): string {
+function protectedPath(path: string, guid: string): string {
   const parent = path.endsWith('/') ? path.slice(0, -1) || '/' : parentOf(path)
   return joinPath(parent, `_c_${guid}-${nameOf(path)}`)
 }

@@ -99,12 +99,6 @@ export interface Session {
     readonly identities: readonly string[]
   } | null
 }
-export interface Impact {
-  readonly nodes: number
-  readonly bytes: number
-  readonly ephemerals: number
-  readonly unreadable: number
-}
 
 /** The server said no. */
 export class ApiError extends Error {

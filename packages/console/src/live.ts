@@ -36,7 +36,7 @@ const learnEveryMs = 15_000
 let attempt = new AbortController()
 
 /** Starts again at once, as somebody else for example. */
-export function reconnect(): void {
+function reconnect(): void {
   attempt.abort()
 }
 

@@ -3,7 +3,7 @@ import { signal, type ReadonlySignal } from '@preact/signals'
 const max = 100
 
 /** A list of texts in this browser, in the order of the texts. */
-export class StoredList {
+class StoredList {
   readonly items: ReadonlySignal<readonly string[]>
   private readonly key: string
   private readonly stored = signal<readonly string[]>([])

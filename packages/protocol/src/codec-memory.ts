@@ -33,7 +33,7 @@ export class LastValue {
 }
 
 /** Released buffers and their views. The last one is probably still in a CPU cache. */
-export class SpareBuffers {
+class SpareBuffers {
   private readonly buffers: Buffer[] = []
   private readonly views: DataView[] = []
   private bytes = 0

@@ -48,5 +48,3 @@ export const anyVersion = -1
 
 /** The ephemeralOwner of a container node, in place of a session id. */
 export const containerOwner = -0x8000000000000000n
-
-export const defaultFrameBytesMax = 0xfffff

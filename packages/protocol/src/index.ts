@@ -40,7 +40,6 @@ export {
   anyVersion,
   containerOwner,
   createFlags,
-  defaultFrameBytesMax,
   eventTypes,
   permissions,
   syncConnected,

@@ -55,7 +55,7 @@ export function voteIn(state: SiteState): Decision | undefined {
 }
 
 /** The decision that follows from the votes. A transaction that no longer exists was aborted. */
-export function judge(cache: TreeCache): Decision | undefined {
+function judge(cache: TreeCache): Decision | undefined {
   const header = cache.get(cache.path)
   if (header === undefined) return 'abort'
   const { sites } = layout(cache.path)

@@ -8,7 +8,7 @@ import { TurnLock } from './turns/turn-lock.ts'
 import { checkedOptions, type Line, type LockOptions } from './turns/turn.ts'
 
 /** Curator's and ours, kazoo's. */
-export const readerMarks = ['__READ__', '__rlock__']
+const readerMarks = ['__READ__', '__rlock__']
 export const writerMarks = ['__WRIT__', '__lock__']
 
 const numbersLeftMin = 1_000_000

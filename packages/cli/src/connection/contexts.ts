@@ -33,7 +33,7 @@ export function configFolder(env: Env): string {
   )
 }
 
-export function contextsFile(env: Env): string {
+function contextsFile(env: Env): string {
   return join(configFolder(env), 'contexts.json')
 }
 

@@ -3,7 +3,7 @@ import { CommandError } from '../framework/errors.ts'
 import { exitCodes } from '../framework/exit-codes.ts'
 
 /** Somebody else has it, and the time to wait is over. */
-export function notGranted(what: string, waitMs: number): CommandError {
+function notGranted(what: string, waitMs: number): CommandError {
   return new CommandError(
     waitMs === 0 ? `${what} is held by another` : `${what} was not granted within ${waitMs} ms`,
     { code: 'notGranted', exitCode: exitCodes.conflict, hint: '`zabra locks` shows who holds it' },

@@ -1,4 +1,4 @@
-import { acl as acls, permissions, type Acl } from '@zabra/client'
+import { permissions, type Acl } from '@zabra/client'
 import { UsageError } from '../framework/errors.ts'
 
 const letters = [
@@ -49,10 +49,6 @@ export function parseAclText(text: string): Acl {
 /** `world:anyone:r,digest:ann:HASH=:cdrwa`. */
 export function parseAclList(text: string): Acl[] {
   return text.split(',').map(parseAclText)
-}
-
-export function isOpenAcl(acl: readonly Acl[]): boolean {
-  return sameAcl(acl, acls.open)
 }
 
 /** The order of entries does not matter. */

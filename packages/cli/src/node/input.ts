@@ -3,7 +3,7 @@ import { UsageError } from '../framework/errors.ts'
 import type { Io } from '../framework/io.ts'
 
 /** All of stdin. */
-export async function readStdin(io: Io): Promise<Uint8Array> {
+async function readStdin(io: Io): Promise<Uint8Array> {
   const chunks: Buffer[] = []
   for await (const chunk of io.stdin) chunks.push(Buffer.from(chunk as Uint8Array))
   return Buffer.concat(chunks)

@@ -22,10 +22,3 @@ export function cleanPath(path: string): string {
 export function isWithin(path: string, top: string): boolean {
   return top === '/' || path === top || path.startsWith(`${top}/`)
 }
-
-/** `path` with `top` replaced by `other`. */
-export function moved(path: string, top: string, other: string): string {
-  const rest = top === '/' ? path : path.slice(top.length)
-  if (other === '/') return rest === '' ? '/' : rest
-  return rest === '/' || rest === '' ? other : other + rest
-}

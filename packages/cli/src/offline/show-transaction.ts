@@ -32,7 +32,7 @@ function describe(
   return parts.join(' ')
 }
 
-export function transactionJson(txn: Transaction, withData: boolean): object {
+function transactionJson(txn: Transaction, withData: boolean): object {
   const { zxid, timeMs, session, cxid, operation, changes, file, position, bytes, digest } = txn
   return {
     zxid: hex(zxid),

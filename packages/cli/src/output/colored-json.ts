@@ -10,7 +10,7 @@ const tokens =
   /("(?:[^"\\]|\\.)*")(\s*:)?|\b(true|false|null)\b|(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)/g
 
 /** Colors JSON as it is written. */
-export function colorJsonText(text: string, style: Style): string {
+function colorJsonText(text: string, style: Style): string {
   return text.replaceAll(
     tokens,
     (all, string?: string, colon?: string, word?: string, number?: string) => {

@@ -31,7 +31,7 @@ export const plainStyle: Style = {
   cyan: same,
 }
 
-export const colorStyle: Style = {
+const colorStyle: Style = {
   isOn: true,
   bold: wrap(1, 22),
   dim: wrap(2, 22),

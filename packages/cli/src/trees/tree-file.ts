@@ -4,7 +4,7 @@ import { aclTexts, parseAclText, sameAcl } from '../node/acl-text.ts'
 import type { NodeKind } from '@zabra/protocol'
 import { dataFromJson, dataJson } from '../node/data.ts'
 import { isWithin, parentOf } from '../node/paths.ts'
-import { pathBelow, type Tree, type TreeNode } from './tree.ts'
+import type { Tree, TreeNode } from './tree.ts'
 
 /** What a file says of all its nodes. */
 export interface FileHead {
@@ -160,8 +160,4 @@ const bare = {
   kind: undefined,
   ttlMs: undefined,
   counter: undefined,
-}
-
-export function absolute(head: FileHead, { path }: TreeNode): string {
-  return pathBelow(head.top, path)
 }

@@ -2,7 +2,6 @@ import { noData, type Acl, type Client } from '@zabra/client'
 import { CommandError } from '../framework/errors.ts'
 import { exitCodes } from '../framework/exit-codes.ts'
 import type { NodeKind } from '@zabra/protocol'
-import { isWithin } from '../node/paths.ts'
 import { isEphemeral } from '../node/stat.ts'
 import { walk } from '../node/walk.ts'
 
@@ -110,10 +109,6 @@ export function counterOf({
 export function pathBelow(top: string, path: string): string {
   if (path === '/') return top
   return top === '/' ? path : top + path
-}
-
-export function isBelow(path: string, top: string): boolean {
-  return path !== top && isWithin(path, top)
 }
 
 export function sameData(one: Uint8Array, other: Uint8Array): boolean {

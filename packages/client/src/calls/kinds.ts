@@ -87,7 +87,7 @@ function createdPath(reader: Reader, { request, path: asked, context }: CreateCa
 }
 
 /** A copy: the bytes of the reader are reused. */
-export function ownBytes(reader: Reader): Uint8Array {
+function ownBytes(reader: Reader): Uint8Array {
   const view = reader.buffer()
   if (view === null) return noData
   return view.length === 0 ? empty : new Uint8Array(view)

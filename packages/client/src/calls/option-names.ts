@@ -12,7 +12,7 @@ export function checkOptionNames(what: string, options: object, names: Names): v
   for (const name in options) if (names[name] !== true) refuse(what, name, Object.keys(names))
 }
 
-export function refuse(what: string, name: string, names: readonly string[]): never {
+function refuse(what: string, name: string, names: readonly string[]): never {
   const near = nearest(name, names)
   const suggestion = near === undefined ? '' : `; did you mean ${near}?`
   throw new TypeError(`${what} has no option ${name}${suggestion}`)

@@ -65,11 +65,7 @@ export function waitingSince(line: Line): number | undefined {
 export type Standing = 'deadlock' | 'stuck' | 'waiting' | 'calm'
 const order: readonly Standing[] = ['deadlock', 'stuck', 'waiting', 'calm']
 
-export function standingOf(
-  line: Line,
-  deadlocks: Coordination['deadlocks'],
-  nowMs: number,
-): Standing {
+function standingOf(line: Line, deadlocks: Coordination['deadlocks'], nowMs: number): Standing {
   if (deadlocks.some((circle) => circle.some(({ path }) => path === line.path))) return 'deadlock'
   const since = waitingSince(line)
   if (since === undefined) return 'calm'

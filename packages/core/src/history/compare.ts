@@ -90,7 +90,7 @@ function isSameData(a: Uint8Array | null, b: Uint8Array | null): boolean {
   return a.length === b.length && a.every((byte, at) => byte === b[at])
 }
 
-export function isSameAcl(a: readonly Acl[], b: readonly Acl[]): boolean {
+function isSameAcl(a: readonly Acl[], b: readonly Acl[]): boolean {
   return (
     a.length === b.length &&
     a.every(({ perms, id }, at) => {

@@ -104,7 +104,7 @@ function isAbout({ type, body }: SimpleTxn, selection: Selection): boolean {
 }
 
 /** All ancestors below the root, from the top down to the parent. */
-export function ancestorsOf(path: string): string[] {
+function ancestorsOf(path: string): string[] {
   const found: string[] = []
   for (let at = path.indexOf('/', 1); at > 0; at = path.indexOf('/', at + 1))
     found.push(path.slice(0, at))

@@ -68,7 +68,7 @@ export const multi = multiOf({
   writeResult: (tree, txn, out) => writeResult(tree, txn, out),
 })
 
-export const writeOperations: { readonly [Name in WriteName]: Write<Name> } = {
+const writeOperations: { readonly [Name in WriteName]: Write<Name> } = {
   create,
   delete: deleteNode,
   setData,
@@ -85,7 +85,7 @@ export const writeOperations: { readonly [Name in WriteName]: Write<Name> } = {
   error,
 }
 
-export const readOperations: { readonly [Name in ReadName]: ReadOperation } = {
+const readOperations: { readonly [Name in ReadName]: ReadOperation } = {
   exists,
   getData,
   getACL: getAcl,

@@ -358,7 +358,7 @@ describe('a role', () => {
   test('ends if the leader does not begin with a history', async () => {
     await agree()
     await leader.say('upToDate', -1n)
-    expect(reason).toMatch('is due')
+    expect(reason).toMatch('expected')
   })
 })
 

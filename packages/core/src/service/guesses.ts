@@ -9,7 +9,7 @@ export interface GuessOptions {
   readonly waitMsMax: number
 }
 
-export const defaultGuesses: GuessOptions = { burst: 10, intervalMs: 1000, waitMsMax: 10_000 }
+const defaultGuesses: GuessOptions = { burst: 10, intervalMs: 1000, waitMsMax: 10_000 }
 
 const addressesMax = 10_000
 const networkBytesV6 = 8

@@ -93,7 +93,7 @@ const memberKey = /^[ \t\f]*(server\.|group|weight|dynamicConfigFile|peerType)/
 const clientKey = /^[ \t\f]*clientPort/
 
 /** A configuration file that has its members elsewhere; all that is not about them stays. */
-export function pointTo(text: string, dynamicFile: string, hasClientPort: boolean): string {
+function pointTo(text: string, dynamicFile: string, hasClientPort: boolean): string {
   const kept: string[] = []
   let isDropped = false
   let isContinued = false

@@ -130,6 +130,3 @@ export const WhoAmIResponse = record({ clientInfo: vector(ClientInfo) })
 
 export const WatcherEvent = record({ type: int, state: int, path: ustring })
 export const ErrorResponse = record({ err: int })
-
-/** Precedes each part of a multi, and ends the list with `done`. */
-export const MultiHeader = record({ type: int, done: bool, err: int })

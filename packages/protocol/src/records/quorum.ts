@@ -28,7 +28,6 @@ export const packetTypes = {
 } as const
 
 export type PacketName = keyof typeof packetTypes
-export type PacketType = (typeof packetTypes)[PacketName]
 
 const packetNames = new Map<number, PacketName>(
   Object.entries(packetTypes).map(([name, type]) => [type, name as PacketName]),

@@ -23,7 +23,6 @@ export const StatPersisted = record({
   pzxid: long,
 })
 export interface StatPersisted extends TypeOf<typeof StatPersisted> {}
-export const statPersistedBytes = 60
 
 /** The last byte of every log record. */
 export const endOfRecord = 0x42

@@ -32,7 +32,7 @@ const columns = [
 /** A sample of a server's metrics; latencies and rates cover the time since the previous sample. */
 export type Sample = { readonly [Name in (typeof columns)[number]]: number }
 
-export const sampleSchema = object(
+const sampleSchema = object(
   Object.fromEntries(columns.map((name) => [name, name === 'time' ? integer : number])),
 )
 export const samplesSchema = object({ everyMs: integer, samples: array(sampleSchema) })

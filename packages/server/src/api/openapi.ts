@@ -4,7 +4,7 @@ import { object, text, type Schema } from './schema.ts'
 
 export const apiRoot = '/api/v1'
 
-export const errorSchema: Schema = {
+const errorSchema: Schema = {
   type: 'object',
   properties: {
     error: {

@@ -12,15 +12,11 @@ import { gather } from './sources.ts'
 import type { Environment, Overrides, Sources } from './sources.ts'
 import { readValues } from './values.ts'
 
-export { describeKeys } from './describe.ts'
 export { formatDiagnostic } from './diagnostics.ts'
 export type { Diagnostic } from './diagnostics.ts'
-export type { EnsembleConfig, Hierarchy } from './ensemble-config.ts'
 export { flags } from './keys.ts'
-export type { KeyName } from './keys.ts'
 export type { ServerConfig } from './server-config.ts'
-export type { EnsembleServer } from './server-lines.ts'
-export type { Environment, Overrides } from './sources.ts'
+export type { Overrides } from './sources.ts'
 
 export interface LoadOptions {
   /** Path of a zoo.cfg; without `file` and `text` the server starts on defaults. */

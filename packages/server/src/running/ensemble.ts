@@ -151,7 +151,7 @@ function learningOptions(config: EnsembleConfig) {
 }
 
 /** The members as the core knows them: server ids are 64-bit numbers there. */
-export function membershipOf(config: EnsembleConfig): Membership {
+function membershipOf(config: EnsembleConfig): Membership {
   const servers = new Map<bigint, ServerSpec>()
   for (const [id, spec] of config.servers) servers.set(BigInt(id), spec)
   const { hierarchy } = config

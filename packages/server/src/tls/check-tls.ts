@@ -138,7 +138,7 @@ function isTrusted(
   )
 }
 
-export function summaryOf(certificate: X509Certificate): CertificateSummary {
+function summaryOf(certificate: X509Certificate): CertificateSummary {
   const { publicKey } = certificate
   const { namedCurve, modulusLength } = publicKey.asymmetricKeyDetails ?? {}
   const size = namedCurve ?? modulusLength

@@ -531,7 +531,7 @@ const authenticator: Authenticator = {
   },
 }
 
-export function digestOf(userAndPassword: string): string {
+function digestOf(userAndPassword: string): string {
   return `${userAndPassword.split(':', 1)[0]}:hash`
 }
 

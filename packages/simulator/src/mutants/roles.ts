@@ -82,7 +82,7 @@ export function onRole(
 }
 
 /** What drives the machine of a leader or a learner. Its parts may be changed for this role only. */
-export function driverOf(role: Part): Part {
+function driverOf(role: Part): Part {
   const driver = inside(role, 'driver')
   driver.parts = { ...inside(driver, 'parts') }
   return driver

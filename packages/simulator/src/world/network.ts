@@ -123,7 +123,7 @@ export class Network {
 }
 
 /** `server-1:quorum` is a port of `server-1`: faults of a host affect all its ports. */
-export function hostOf(address: string): string {
+function hostOf(address: string): string {
   const end = address.indexOf(':')
   return end < 0 ? address : address.slice(0, end)
 }

@@ -1,6 +1,7 @@
 /** Packets of the quorum port, and their errors. */
 import {
   MalformedError,
+  packetName,
   packetTypes,
   type Id,
   type PacketName,
@@ -34,7 +35,8 @@ export function expectPacket<Name extends PacketName>(
 ): Name {
   const name = names.find((wanted) => packetTypes[wanted] === packet.type)
   if (name === undefined) {
-    throw new MalformedError(`a packet of type ${packet.type}, where ${names.join(' or ')} is due`)
+    const got = packetName(packet.type) ?? `unknown packet ${packet.type}`
+    throw new MalformedError(`${got} came, expected ${names.join(' or ')}`)
   }
   return name
 }

@@ -12,7 +12,7 @@ import { TopCounts, type Counted } from './top-counts.ts'
 const keysMax = 256
 const slowMax = 64
 /** A request that takes less is never slow. */
-export const slowMsMin = 20
+const slowMsMin = 20
 const windowMs = 60_000
 /** The mean interval between samples is a power of two: two to the power of these. */
 const intervalBitsMin = 6

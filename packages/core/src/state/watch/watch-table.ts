@@ -21,7 +21,7 @@ const noPaths: ReadonlySet<string> = new Set()
 const droppedAtOnceMax = 10_000
 
 /** The weight of a watch: one, plus one for each 256 characters of its path. */
-export const watchWeight = (path: string): number => 1 + (path.length >> 8)
+const watchWeight = (path: string): number => 1 + (path.length >> 8)
 
 /** The watches on paths, indexed by path and by watcher. */
 export class WatchTable<W extends { watchWeight: number }> {

@@ -29,7 +29,7 @@ export class LogFailedError extends Error {
   override readonly name = 'LogFailedError'
 }
 
-export const preAllocBytesDefault = 64 * 1024 * 1024
+const preAllocBytesDefault = 64 * 1024 * 1024
 /** The file grows when its records come this close to its end. */
 const marginBytes = 4096
 /** The size of a block of zeros, and how close the records come to its end before the next one. */

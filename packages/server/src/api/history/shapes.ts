@@ -64,7 +64,7 @@ export const pastNodeSchema = object(
 )
 
 /** Data in JSON: as text if it is valid UTF-8. */
-export function dataJson(data: Uint8Array | null): {
+function dataJson(data: Uint8Array | null): {
   readonly data: string | null
   readonly encoding: 'utf8' | 'base64' | null
 } {
@@ -110,7 +110,7 @@ export function changeJson(change: Change, { view, role, wantsData, clients }: C
 }
 
 /** Knowing an id can be enough to take over a live session, so not everybody sees ids. */
-export function showsSession(view: ServerView, role: Role, session: bigint): boolean {
+function showsSession(view: ServerView, role: Role, session: bigint): boolean {
   return (
     isLoopback(view.config.admin.address) ||
     includes(role, 'admin') ||

@@ -21,7 +21,7 @@ const pageMax = 1000
 const pageMs = 2000
 const differencesMax = 100_000
 
-export const rangeParameters = {
+const rangeParameters = {
   from: { kind: 'text', description: 'From this zxid (0x...) or time (ISO 8601) on' },
   to: { kind: 'text', description: 'Up to this zxid or time' },
 } as const satisfies Readonly<Record<string, Parameter>>

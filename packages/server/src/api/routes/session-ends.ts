@@ -67,7 +67,7 @@ function list({ view, query }: Call): Promise<unknown> {
   return Promise.resolve({ sessions: page.map(endJson) })
 }
 
-export function endJson(end: SessionEnd): object {
+function endJson(end: SessionEnd): object {
   const { verdict, sentences, unknown } = explainEnd(end)
   const { sessionId, zxid, wallMs, timeoutMs, lastHeardMsAgo, heldBy, moves } = end
   return {

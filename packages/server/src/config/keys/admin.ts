@@ -16,7 +16,7 @@ import {
 const validPort = { min: 0, max: 65_535, outside: 'error' } as const
 
 /** Cheap words that change nothing and reveal no session id; the others must be enabled. */
-export const harmlessWords = [
+const harmlessWords = [
   'srvr',
   'ruok',
   'isro',

@@ -120,7 +120,7 @@ function serialNumber(): Buffer {
   return bytes
 }
 
-export function encodeName(subject: Subject): Buffer {
+function encodeName(subject: Subject): Buffer {
   return sequence(
     ...subject.map(([attribute, value]) =>
       set(sequence(oid(attributes[attribute]), encodeValue(attribute, value))),
@@ -142,7 +142,7 @@ function alternativeName(host: string): Buffer {
   return isIP(host) === 0 ? der(0x82, Buffer.from(host)) : der(0x87, addressBytes(host))
 }
 
-export function addressBytes(host: string): Buffer {
+function addressBytes(host: string): Buffer {
   if (isIP(host) === 4) return Buffer.from(host.split('.').map(Number))
   const [head = '', tail = ''] = host.split('::')
   const groups = (text: string): number[] =>

@@ -3,7 +3,7 @@ import { StoreError, type Store } from './key-material.ts'
 import { readPem } from './pem.ts'
 import { readPkcs12 } from './pkcs12.ts'
 
-export const storeTypes = ['JKS', 'PEM', 'PKCS12'] as const
+const storeTypes = ['JKS', 'PEM', 'PKCS12'] as const
 export type StoreType = (typeof storeTypes)[number]
 
 const types: Readonly<Record<string, StoreType>> = {
