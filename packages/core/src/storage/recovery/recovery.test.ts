@@ -265,6 +265,31 @@ describe('something missing in the middle stops recovery', () => {
     await expect(recoverTest(disk)).rejects.toThrow(/log\.9: it goes on at zxid 0x9/)
   })
 
+  test('an older log that is blank, before a new epoch', async () => {
+    await snapshotAt(0)
+    const secondEpoch = 2 ** 32 + 1
+    await writeLog(disk, [range(1, 3)])
+    await writeLog(disk, [range(4, 6)])
+    await writeLog(disk, [range(secondEpoch, secondEpoch + 2)])
+    const sound = disk.content(logPath(4)).slice()
+    await disk.put(logPath(4), new Uint8Array(sound.length))
+    await expect(recoverTest(disk)).rejects.toThrow(
+      /log\.100000001: it begins a new epoch, but .*log\.4 is damaged at byte 0/,
+    )
+    expect(disk.content(logPath(4))).toHaveLength(sound.length)
+    await disk.put(logPath(4), sound)
+    expect((await recoverTest(disk)).zxid).toBe(BigInt(secondEpoch + 2))
+  })
+
+  test('but not a log without a byte, which Apache ZooKeeper may have left', async () => {
+    await snapshotAt(0)
+    const secondEpoch = 2 ** 32 + 1
+    await writeLog(disk, [range(1, 3)])
+    await disk.put(logPath(4), new Uint8Array(0))
+    await writeLog(disk, [range(secondEpoch, secondEpoch + 2)])
+    expect((await recoverTest(disk)).zxid).toBe(BigInt(secondEpoch + 2))
+  })
+
   test('the same zxid twice', async () => {
     await snapshotAt(0)
     await writeLog(disk, [range(1, 5)])

@@ -118,6 +118,7 @@ class Replay implements Replayed {
       if (log.lastZxid === 0n && firstZxid > this.zxid) this.refuseGap(firstZxid, 0, name)
       if (log.end.reason === 'noHeader') {
         if (isNewest) await this.judgeEndOf(log, await judgeEnd(log))
+        else if (log.bytes > 0) this.openEnd ??= blankEnd(path)
         this.emptyLogs.push({ file: path, bytes: log.bytes })
       } else if (isNewest) await this.endNewest(log, firstZxid)
       else if (log.end.reason !== 'end' && log.end.reason !== 'endMark') {
@@ -354,6 +355,15 @@ class Replay implements Replayed {
     }
     if (this.emptyLogs.length > 0) await this.disk.syncDirectory(this.options.logDir)
   }
+}
+
+/**
+ * A log gets its name when its header is durable, and an empty one is removed before the next is
+ * written. So a blank one with others after it held something; only one without a byte may be a
+ * leftover of Apache ZooKeeper.
+ */
+function blankEnd(file: string): { file: string; position: number; damage: string } {
+  return { file, position: 0, damage: 'it is blank, though other logs follow it' }
 }
 
 /** Whether two records of plain values say the same. */
