@@ -4,7 +4,7 @@ import { asked, UsageError } from './arguments.ts'
 test('a range of seeds of one kind', () => {
   expect(asked(['--seeds', '7..9', '--servers', '3', '--changing', '--workers', '1'])).toEqual({
     work: { type: 'range', range: { first: 7, last: 9 } },
-    kind: { servers: 3, isChanging: true, recipe: undefined },
+    kind: { servers: 3, isChanging: true, recipe: undefined, isTwice: undefined },
     how: { isRecorded: false, workers: 1 },
   })
   expect(asked(['--seeds', '7']).work).toEqual({ type: 'range', range: { first: 7, last: 7 } })

@@ -14,6 +14,7 @@ export const usage = `npm run sim -- [OPTIONS]
   --recipes          runs of programs that use the client and the recipes
   --recipe NAME      one kind of them: ${Object.keys(workloads).join(', ')}
 
+  --twice            each seed runs twice in one process, among others, and must not differ
   --record           adds the result of a sweep to docs/sweeps.md
   --workers N        uses this many cores instead of all`
 
@@ -40,6 +41,7 @@ export function asked(words: readonly string[]): Asked {
     servers: values.servers === undefined ? undefined : wholeNumber('--servers', values.servers),
     isChanging: values.changing ? true : undefined,
     recipe: recipe ?? (values.recipes ? 'any' : undefined),
+    isTwice: values.twice ? true : undefined,
   }
   const workers =
     values.workers === undefined ? undefined : wholeNumber('--workers', values.workers)
@@ -71,6 +73,7 @@ function parsed(words: readonly string[]) {
         recipes: { type: 'boolean', default: false },
         recipe: { type: 'string' },
         trace: { type: 'boolean', default: false },
+        twice: { type: 'boolean', default: false },
         record: { type: 'boolean', default: false },
         workers: { type: 'string' },
         help: { type: 'boolean', short: 'h', default: false },

@@ -46,8 +46,9 @@ export class Progress {
   /** Progress made by the same code on this range; a range without an end is never resumed. */
   static load(codeHash: string, range: Range, kind: SeedKind): Progress {
     if (range.last === Infinity) return new Progress(undefined, range, undefined)
-    const { servers = 'any', isChanging = false, recipe = '' } = kind
-    const of = [codeHash, servers, ...(isChanging ? ['changing'] : []), recipe].filter(Boolean)
+    const { servers = 'any', isChanging = false, recipe = '', isTwice = false } = kind
+    const marks = [isChanging ? 'changing' : '', recipe, isTwice ? 'twice' : '']
+    const of = [codeHash, servers, ...marks].filter(Boolean)
     const path = `${directory}/${of.join('-')}-${range.first}..${range.last}.json`
     let saved: Saved | undefined
     try {

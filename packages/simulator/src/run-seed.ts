@@ -5,6 +5,8 @@ import { run, type RunKind, type RunOptions, type RunResult } from './run.ts'
 export interface SeedKind extends RunKind {
   /** The workload of programs that use the client; `any` lets the seed choose. */
   readonly recipe?: string | undefined
+  /** Each seed of a sweep runs twice, among others, and must play out the same way. */
+  readonly isTwice?: boolean | undefined
 }
 
 /** One run of either kind. */

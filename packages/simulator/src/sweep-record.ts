@@ -104,11 +104,12 @@ function format({ commit, runs, seeds, count, failed, perSecond }: Row): string 
   return `| ${cells.join(' | ')} |`
 }
 
-function kindOf({ servers, isChanging, recipe }: SeedKind): string {
+function kindOf({ servers, isChanging, recipe, isTwice }: SeedKind): string {
   const options = [
     servers === undefined ? '' : `--servers ${servers}`,
     isChanging === true ? '--changing' : '',
     recipe === undefined ? '' : recipe === 'any' ? '--recipes' : `--recipe ${recipe}`,
+    isTwice === true ? '--twice' : '',
   ].filter((option) => option !== '')
   return options.length === 0 ? 'servers' : options.join(' ')
 }

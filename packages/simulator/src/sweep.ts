@@ -7,7 +7,9 @@ import { availableParallelism } from 'node:os'
 import { bundle } from './bundle.ts'
 import { Progress } from './progress.ts'
 import { runSeed, type SeedKind } from './run-seed.ts'
+import type { RunResult } from './run.ts'
 import type { Counts } from './summary.ts'
+import { runTwice } from './twice.ts'
 
 export interface Swept {
   readonly seeds: number
@@ -27,6 +29,8 @@ export interface Range {
 export type Outcome = {
   readonly seed: number
   readonly isFailed: boolean
+  /** It ran a second time, after other seeds, and something differed. */
+  readonly isDifferent: boolean
   readonly counts: [string, number][]
 }
 
@@ -39,11 +43,14 @@ export function work(kind: SeedKind): void {
   const tell = (message: Outcome | 'next'): void => {
     if (process.connected) process.send?.(message)
   }
+  const runOne = (seed: number): Promise<RunResult> => runSeed({ seed, ...kind })
   process.on('message', ({ first, last }: Range) => {
+    const seeds = Array.from({ length: last - first + 1 }, (_, i) => first + i)
     void (async () => {
-      for (let seed = first; seed <= last; seed++) {
-        const { violations, counts } = await runSeed({ seed, ...kind })
-        tell({ seed, isFailed: violations.length > 0, counts: [...counts] })
+      for await (const { result, isSame } of runAll(seeds, runOne, kind.isTwice === true)) {
+        const { seed, violations, counts } = result
+        const isFailed = violations.length > 0 || !isSame
+        tell({ seed, isFailed, isDifferent: !isSame, counts: [...counts] })
         // A run never returns to the event loop, which must turn to send the report.
         await new Promise((resolve) => setImmediate(resolve))
       }
@@ -51,6 +58,15 @@ export function work(kind: SeedKind): void {
     })()
   })
   tell('next')
+}
+
+async function* runAll(
+  seeds: readonly number[],
+  runOne: (seed: number) => Promise<RunResult>,
+  isTwice: boolean,
+): AsyncGenerator<{ readonly result: RunResult; readonly isSame: boolean }> {
+  if (isTwice) yield* runTwice(seeds, runOne)
+  else for (const seed of seeds) yield { result: await runOne(seed), isSame: true }
 }
 
 /** Runs until all seeds are done or time is up; skips what an earlier sweep has done. */
@@ -101,7 +117,8 @@ function drive(worker: ChildProcess, progress: Progress, untilMs: number): Promi
     worker.on('message', (message: Outcome | 'next') => {
       if (message !== 'next') {
         progress.note(message)
-        if (message.isFailed) console.log(`seed ${message.seed} failed`)
+        if (message.isDifferent) console.log(`seed ${message.seed} did not repeat itself`)
+        else if (message.isFailed) console.log(`seed ${message.seed} failed`)
         return
       }
       if (batch !== undefined) progress.finished(batch)
