@@ -70,6 +70,12 @@ export class EnsemblePeer extends PeerBase {
     }
     given.committedLog.onAdded = ({ payload }) =>
       this.zabStats.committed(payload, this.state, this.clock.wallMs)
+    const { db } = given
+    const { onDigestMismatch } = db
+    db.onDigestMismatch = (mismatch) => {
+      onDigestMismatch?.(mismatch)
+      this.role.treeDiffers?.(mismatch)
+    }
     this.options = options
     this.journal = given.journal(this)
     this.noSessions = new SessionTracker(options.tickMs)

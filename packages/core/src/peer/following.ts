@@ -1,4 +1,4 @@
-import type { QuorumPacket } from '@zabra/protocol'
+import { Writer, type QuorumPacket } from '@zabra/protocol'
 import { Deferred } from '../base/deferred.ts'
 import type { CommittedLog, LoggedTxn } from '../storage/log/committed-log.ts'
 import { type Epochs } from '../storage/epochs.ts'
@@ -12,7 +12,7 @@ import {
   type StoreStep,
 } from '../consensus/zab/learner.ts'
 import type { ZabOptions } from '../consensus/zab/options.ts'
-import { isPeerFault, LinkLostError } from '../consensus/zab/packets.ts'
+import { isPeerFault, LinkLostError, packetOf } from '../consensus/zab/packets.ts'
 import type { ClientPipeline } from '../service/client-pipeline.ts'
 import type { GlobalUpstream } from '../service/sessions/local-sessions.ts'
 import type { Upstream } from '../service/upstream.ts'
@@ -101,6 +101,13 @@ export class Following {
 
   end(reason: Error): void {
     this.step({ type: 'end', reason })
+  }
+
+  /** Tells the leader that this server computed another digest after a transaction. */
+  object(zxid: bigint, digest: bigint): void {
+    const data = new Writer(8)
+    data.long(BigInt.asIntN(64, digest))
+    this.link.sendPacket(packetOf('treeDiffers', zxid, data.written()))
   }
 
   /** The log holds everything up to here. */

@@ -1,6 +1,6 @@
 import type { Disk, Host } from '../ports.ts'
 import type { SnapshotSource } from '../state/snapshot-source.ts'
-import { forgetAllBut } from '../storage/disk/forget.ts'
+import { forgetAllBut, putAsideAllBut } from '../storage/disk/forget.ts'
 import type { LogBatch } from '../storage/log/log-batch.ts'
 import { DiskFullError, type TxnLog } from '../storage/log/txn-log.ts'
 import { writeSnapshot } from '../storage/snapshot/snapshot.ts'
@@ -306,18 +306,19 @@ export class Journal {
   }
 
   /**
-   * Stores the database, which came from a leader, and removes everything that was stored before;
-   * undefined when it could not be stored. Its snapshot may have a lower name than earlier ones, so
+   * Stores the database, which came from a leader, and removes everything that was stored before, or
+   * puts it aside; undefined when it could not be stored. Its snapshot may have a lower name than earlier ones, so
    * a purge at the same time would remove the one that must stay.
    */
-  storeAlone(): Promise<TakenSnapshot | undefined> {
+  storeAlone(keepsOldFiles = false): Promise<TakenSnapshot | undefined> {
     const { disk, options, log } = this
     return this.undisturbed(async () => {
       const taken = await this.snapshots.take()
       if (taken === undefined) return undefined
       await log.rebase(taken.zxid)
       await this.purging.markBreak(taken.zxid)
-      await forgetAllBut(disk, options, taken.zxid)
+      const forget = keepsOldFiles ? putAsideAllBut : forgetAllBut
+      await forget(disk, options, taken.zxid)
       log.restart(taken.zxid)
       return taken
     })

@@ -60,6 +60,8 @@ export interface LeadingParts extends LeaderParts {
   readonly hold?: (isOn: boolean) => void
   /** A voter follows this server. */
   readonly joined?: (sid: ServerId) => void
+  /** A quorum agrees on another tree than this server's. */
+  readonly outvoted?: () => void
   /** A learner asks whether a session may continue there. */
   readonly revalidated?: () => void
 }
@@ -196,6 +198,7 @@ export class Leading {
     if (history !== undefined) connections.sendHistories(history)
     if (listen !== undefined) this.listening.push(...listen)
     if (close !== undefined) connections.close(close)
+    if (ready.outvoted) parts.outvoted?.()
     if (store !== undefined) this.store(store)
     if (ended !== undefined) this.close(ended)
     else if (established !== undefined) {

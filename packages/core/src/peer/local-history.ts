@@ -131,9 +131,9 @@ export class LocalHistory {
     log.restart(db.lastZxid)
   }
 
-  /** Stores the database that the leader sent, and removes everything older. */
-  async takeSnapshot(): Promise<void> {
-    const taken = await this.parts.journal.storeAlone()
+  /** Stores the database that the leader sent, and removes everything older, or puts it aside. */
+  async takeSnapshot(keepsOldFiles = false): Promise<void> {
+    const taken = await this.parts.journal.storeAlone(keepsOldFiles)
     // Whatever the cause, the snapshot is large, so this server waits before it asks for it again.
     if (taken === undefined) {
       throw new NoRoomError('the snapshot from the leader could not be stored')

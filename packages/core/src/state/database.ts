@@ -77,6 +77,8 @@ export class Database {
   onDigestMismatch: ((mismatch: DigestMismatch) => void) | undefined
   /** The first mismatch found while loading, before anyone could be notified. */
   untoldMismatch: DigestMismatch | undefined
+  /** How many transactions in a row ended with another digest than the leader's. */
+  differingTxns = 0
   /** While true, quotas are not counted per transaction; `finishLoading` counts them once. */
   isLoading = false
   /**
@@ -143,6 +145,7 @@ export class Database {
     this.listenToQuotas()
     this.sessions = other.sessions
     this.isExact = other.isExact
+    this.differingTxns = 0
     // This may undo transactions that were applied, and with them their digests.
     this.digestLog.splice(0, Infinity, ...other.digestLog)
     this.lastZxid = other.lastZxid
@@ -218,8 +221,14 @@ export class Database {
       }
     }
     const mismatch = this.mismatch(zxid, wanted)
-    if (mismatch !== undefined) this.tell(this.doubt ?? mismatch)
+    const { doubt } = this
     this.doubt = undefined
+    if (mismatch === undefined) {
+      this.differingTxns = 0
+      return
+    }
+    this.differingTxns++
+    this.tell(doubt ?? mismatch)
   }
 
   private mismatch(zxid: bigint, expected: bigint): DigestMismatch | undefined {

@@ -25,6 +25,8 @@ export const packetTypes = {
   leaderInfo: 17,
   ackEpoch: 18,
   informAndActivate: 19,
+  /** Only zabra's: a follower computed another digest. Apache logs and ignores unknown types. */
+  treeDiffers: 1001,
 } as const
 
 export type PacketName = keyof typeof packetTypes

@@ -1,5 +1,5 @@
-import type { MembershipChange, ZabEvent } from '@zabra/core'
-import { info, warn, type LogEntry } from '../base/event-logger.ts'
+import type { Contradiction, MembershipChange, Remedy, ZabEvent } from '@zabra/core'
+import { error, info, warn, type LogEntry } from '../base/event-logger.ts'
 
 /** What happened in the ensemble, as a line of the log. */
 export function describeZab(event: ZabEvent): LogEntry {
@@ -45,8 +45,27 @@ export function describeZab(event: ZabEvent): LogEntry {
       return info('config: proposed change of members', changeFields(event))
     case 'reconfigured':
       return info('config: changed members', changeFields(event))
+    case 'treeDoubted':
+      return warn('tree: follower computed another digest', {
+        server: event.sid,
+        zxid: `0x${event.zxid.toString(16)}`,
+      })
+    case 'treeDiffers':
+      return treeEntry(event.remedy, event.from)
     case 'configNotSaved':
       return warn('config: cannot save members', { error: event.reason })
+  }
+}
+
+function treeEntry(remedy: Remedy, from: Contradiction): LogEntry {
+  const fields = { against: from }
+  switch (remedy) {
+    case 'reload':
+      return error('tree: differs, leaving clients and reading the disk again', fields)
+    case 'takeEverything':
+      return error('tree: still differs, taking everything from the leader', fields)
+    case 'none':
+      return error('tree: still differs, going on as nothing has helped', fields)
   }
 }
 

@@ -159,6 +159,8 @@ export class LeaderReady implements ForLearners {
   history: HistoryToSend[] | undefined
   listen: LearnerProgress[] | undefined
   close: LearnerProgress[] | undefined
+  /** A quorum agrees on another tree than this server's. */
+  outvoted = false
   /** One step at a time. The input `stored` follows, or `end`. */
   store: Extract<StoreStep, { type: 'acceptEpoch' | 'enterEpoch' }> | undefined
   /** The role has ended, for this reason. */

@@ -14,6 +14,7 @@ import { LeaderCore } from './leader-core.ts'
 import type { LeaderInput, LeaderParts, LeaderReady, LearnerRequest } from './leader-ready.ts'
 import type { LearnerProgress, LearnerView } from './learner-progress.ts'
 import type { ZabOptions } from './options.ts'
+import { Objections } from './objections.ts'
 import { isPeerFault, LinkLostError, packetOf } from './packets.ts'
 import { Reconfiguration } from './reconfiguration.ts'
 import { mayGoOnLeading, RoleChange } from './role-change.ts'
@@ -62,6 +63,7 @@ export class Leader {
   private readonly synchronization: Synchronization
   private readonly reconfiguration: Reconfiguration
   private readonly broadcast: Broadcast
+  private readonly objections = new Objections()
   private readonly newLeaderAcks = new Set<ServerId>()
   private phase: Phase = 'choosingEpoch'
   /** When this phase ends at the latest. */
@@ -447,6 +449,9 @@ export class Leader {
       case packetTypes.request:
         this.receiveRequest(learner, packet)
         return
+      case packetTypes.treeDiffers:
+        this.objected(learner, packet)
+        return
       default:
     }
   }
@@ -469,6 +474,15 @@ export class Leader {
     if (!wasEstablished) return
     core.learners.sendUpToDate(learner)
     this.certainty.joined(learner)
+  }
+
+  /** A follower computed another digest. If a quorum computed the same one, this server is wrong. */
+  private objected({ sid, isObserver }: LearnerProgress, { zxid, data }: QuorumPacket): void {
+    if (isObserver || !this.isEstablished) return
+    const digest = new Reader(data ?? new Uint8Array(0)).long()
+    const agreeing = this.objections.add(sid, zxid, digest)
+    this.core.parts.trace({ type: 'treeDoubted', sid, zxid })
+    if (this.core.parts.configs.verifier.isQuorum(agreeing)) this.core.ready.outvoted = true
   }
 
   /** A quorum has answered a round of pings. */

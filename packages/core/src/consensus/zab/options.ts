@@ -76,6 +76,28 @@ export type ZabEvent =
   /** A change of members is in the log; from now on the old and the new members must agree. */
   | ({ readonly type: 'changeProposed'; readonly version: bigint } & MembershipChange)
   | ({ readonly type: 'reconfigured'; readonly version: bigint } & MembershipChange)
+  /** The tree of this server is not the one that the others have. */
+  | { readonly type: 'treeDiffers'; readonly from: Contradiction; readonly remedy: Remedy }
+  /** As leader: a follower computed another digest than this server. */
+  | { readonly type: 'treeDoubted'; readonly sid: ServerId; readonly zxid: bigint }
   | { readonly type: 'configNotSaved'; readonly reason: string }
+
+/** By what a server knows that its tree is wrong. */
+export type Contradiction =
+  /** The leader computed another digest. */
+  | 'leader'
+  /** As leader: a quorum computed another digest. */
+  | 'quorum'
+  /** As leader: it predicted another digest when it proposed the transaction. */
+  | 'prediction'
+
+/** What a server does about a tree that differs. */
+export type Remedy =
+  /** It reads its disk again. */
+  | 'reload'
+  /** It takes the whole tree from the leader, and keeps its own files aside. */
+  | 'takeEverything'
+  /** It goes on: neither has helped. */
+  | 'none'
 
 export type ZabTrace = (event: ZabEvent) => void

@@ -15,7 +15,7 @@ export class LeaderRole implements Role<never>, Remains {
   readonly name = 'leading'
   readonly state = 'leading'
   readonly driver: Leading
-  readonly memoryDiffersFromDisk = false
+  memoryDiffersFromDisk = false
   /** From when this server is established as the leader. */
   proposer: Proposer | undefined
   private readonly parts: RoleParts
@@ -41,6 +41,7 @@ export class LeaderRole implements Role<never>, Remains {
         serve: (port) => this.serve(port),
         synced: (ticket) => pipeline.synced(ticket),
         hold: (isOn) => pipeline.hold(isOn),
+        outvoted: () => this.makeWay('quorum'),
         joined: (sid) => electing.election.joined(sid),
         revalidated: () => zabStats.revalidations++,
       },
@@ -121,6 +122,33 @@ export class LeaderRole implements Role<never>, Remains {
     if (this.driver.leader.isEstablished) return
     this.parts.zabStats.desertions++
     this.end(new Error('the others want another leader'))
+  }
+
+  /**
+   * The tree is not what was predicted, so memory has changed, or the prediction was wrong. Both are
+   * right again in the next role.
+   */
+  treeDiffers(): void {
+    this.makeWay('prediction')
+  }
+
+  /**
+   * This server makes way for one with another tree, even if it has the longest log: at first it
+   * reads its disk again. Then it takes the tree of the others; if these are a quorum, it does not
+   * count until then.
+   */
+  private makeWay(from: 'quorum' | 'prediction'): void {
+    if (this.memoryDiffersFromDisk) return
+    const { standing, clock, zabTrace } = this.parts
+    const remedy = standing.treeDiffers(clock.nowMs)
+    zabTrace({ type: 'treeDiffers', from, remedy })
+    if (remedy === 'none') return
+    if (remedy === 'takeEverything') {
+      if (from === 'quorum') standing.treeIsWorthless()
+      else standing.asksForEverything()
+    }
+    this.memoryDiffersFromDisk = true
+    this.end(new Error('the tree of this leader is wrong'))
   }
 
   /** A quorum has this server's history: clients are served from now on. */

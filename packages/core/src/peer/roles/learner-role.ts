@@ -1,4 +1,6 @@
 import type { Decision } from '../../consensus/election/election.ts'
+import type { Remedy } from '../../consensus/zab/options.ts'
+import type { DigestMismatch } from '../../state/database.ts'
 import type { LoggedTxn } from '../../storage/log/committed-log.ts'
 import { TruncateError } from '../../storage/log/truncate.ts'
 import type { ReachedMaster } from '../dialler.ts'
@@ -10,11 +12,16 @@ import type { Remains } from './leaving.ts'
 import type { Role } from './role.ts'
 import type { RoleParts } from './role-parts.ts'
 
+/** A single difference may be a wrong prediction of an Apache leader; the next is right again. */
+const differingTxnsMin = 2
+
 /** Follows or observes a leader, until the connection ends or the leader is not the leader. */
 export class LearnerRole implements Role<never>, Remains {
   readonly name: 'following' | 'observing'
   readonly driver: Following
   hasServed = false
+  /** What is done about a tree that differs; undefined if it does not. */
+  private remedy: Remedy | undefined
   private readonly parts: RoleParts
   private readonly decision: Decision
 
@@ -43,7 +50,7 @@ export class LearnerRole implements Role<never>, Remains {
         flush: () => history.flush(),
         loadFrom: (from, zxid) => history.loadFrom(from, zxid),
         truncate: (zxid) => this.truncate(zxid),
-        takeSnapshot: () => history.takeSnapshot(),
+        takeSnapshot: () => history.takeSnapshot(standing.keepsOldFiles),
         abandonSnapshot: () => journal.abandonSnapshot(),
         serving: (epoch) => this.serves(epoch),
         takeObservers: (epoch, relay) => this.takeObservers(epoch, relay),
@@ -76,7 +83,8 @@ export class LearnerRole implements Role<never>, Remains {
   }
 
   get memoryDiffersFromDisk(): boolean {
-    return this.driver.learner.memoryDiffersFromDisk
+    const isSuspect = this.remedy !== undefined && this.remedy !== 'none'
+    return isSuspect || this.driver.learner.memoryDiffersFromDisk
   }
 
   end(reason: Error): void {
@@ -93,6 +101,19 @@ export class LearnerRole implements Role<never>, Remains {
 
   halfTick(): void {
     this.driver.observers?.halfTick()
+  }
+
+  /** Clients must not read a wrong tree: this server leaves, and comes back with the right one. */
+  treeDiffers({ zxid, actual }: DigestMismatch): void {
+    const { db, standing, clock, zabTrace } = this.parts
+    if (!this.hasServed || this.remedy !== undefined || db.differingTxns < differingTxnsMin) return
+    const remedy = standing.treeDiffers(clock.nowMs)
+    this.remedy = remedy
+    zabTrace({ type: 'treeDiffers', from: 'leader', remedy })
+    if (this.name === 'following') this.driver.object(zxid, actual)
+    if (remedy === 'none') return
+    if (remedy === 'takeEverything') standing.asksForEverything()
+    this.end(new Error('the tree of this server differs from that of the leader'))
   }
 
   accept(link: PacketLink, port: PeerPort): boolean {

@@ -1,6 +1,7 @@
 import type { ServerState } from '@zabra/protocol'
 import { assert } from '../../base/assert.ts'
 import type { Decision } from '../../consensus/election/election.ts'
+import type { DigestMismatch } from '../../state/database.ts'
 import type { PeerPort } from '../ensemble-parts.ts'
 import type { PacketLink } from '../links/packet-link.ts'
 
@@ -62,6 +63,8 @@ export interface RoleInputs {
   decided?(decision: Decision): void
   /** The members changed: the election starts over. False if no election is on. */
   restartElection?(): boolean
+  /** The tree has not the digest that it has on the leader. */
+  treeDiffers?(mismatch: DigestMismatch): void
   /** Too many voters want another leader for a quorum to form. */
   deserted?(): void
 }

@@ -1,22 +1,51 @@
 import type { Disk } from '../../ports.ts'
 import { listIfThere, logsAmong, snapshotsAmong } from './files.ts'
 
+interface Directories {
+  readonly snapshotDir: string
+  readonly logDir: string
+}
+
+/** Before the names of files that were put aside. */
+const asidePrefix = 'differing.'
+
 /**
  * Removes, durably, everything but the snapshot of one zxid: what was there before is of another
  * history, and nobody may ever go back to a part of it. The snapshots go first: one that a crash
  * brings back must not lack its logs.
  */
-export async function forgetAllBut(
+export function forgetAllBut(disk: Disk, directories: Directories, kept: bigint): Promise<void> {
+  return takeAway(disk, directories, kept, (directory, name) => disk.remove(`${directory}/${name}`))
+}
+
+/** The same, but the files get names that nothing reads. Those that were put aside before go. */
+export async function putAsideAllBut(
   disk: Disk,
-  { snapshotDir, logDir }: { snapshotDir: string; logDir: string },
+  directories: Directories,
   kept: bigint,
 ): Promise<void> {
+  for (const directory of new Set([directories.snapshotDir, directories.logDir])) {
+    for (const { name } of await listIfThere(disk, directory)) {
+      if (name.startsWith(asidePrefix)) await disk.remove(`${directory}/${name}`)
+    }
+  }
+  await takeAway(disk, directories, kept, (directory, name) =>
+    disk.rename(`${directory}/${name}`, `${directory}/${asidePrefix}${name}`),
+  )
+}
+
+async function takeAway(
+  disk: Disk,
+  { snapshotDir, logDir }: Directories,
+  kept: bigint,
+  take: (directory: string, name: string) => Promise<void>,
+): Promise<void> {
   for (const { name, zxid } of snapshotsAmong(await listIfThere(disk, snapshotDir))) {
-    if (zxid !== kept) await disk.remove(`${snapshotDir}/${name}`)
+    if (zxid !== kept) await take(snapshotDir, name)
   }
   await disk.syncDirectory(snapshotDir)
   for (const { name } of logsAmong(await listIfThere(disk, logDir))) {
-    await disk.remove(`${logDir}/${name}`)
+    await take(logDir, name)
   }
   await disk.syncDirectory(logDir)
 }

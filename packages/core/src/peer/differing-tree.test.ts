@@ -1,0 +1,156 @@
+/** A server whose tree is not the one that the others have, although its log is. */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { TestEnsemble } from '../../test/support/ensemble.ts'
+import type { TestClient } from '../../test/support/test-client.ts'
+import type { TestServer } from '../../test/support/test-server.ts'
+import { openAclId } from '../state/tree/tree.ts'
+
+let ensemble: TestEnsemble
+let writer: TestClient
+let made = 0
+
+beforeEach(async () => {
+  ensemble = new TestEnsemble({ 1: 'participant', 2: 'participant', 3: 'participant' })
+  await ensemble.start(1, 2, 3)
+  await ensemble.serving(3)
+  for (const server of ensemble.servers.values()) server.mayDiffer = true
+})
+
+afterEach(() => {
+  for (const server of ensemble.servers.values()) expect(server.failures).toEqual([])
+})
+
+/** Memory of a server changes: it has a node that no transaction made. */
+function corrupt({ peer }: TestServer): void {
+  const { tree } = peer!.db
+  const none = new Uint8Array(0)
+  const node = { data: none, aclId: openAclId, owner: 0n, zxid: 1n, time: 1n }
+  tree.insert('/wrong', tree.find('/'), node)
+}
+
+/** What servers say they do about a tree that differs. */
+function remedies({ events }: TestServer): string[] {
+  return events.flatMap((event) =>
+    event.type === 'treeDiffers' ? [`${event.from}: ${event.remedy}`] : [],
+  )
+}
+
+async function write(count = 1): Promise<void> {
+  for (let i = 0; i < count; i++) expect(await writer.create(`/a${made++}`)).toBe(0)
+}
+
+async function allAgree(): Promise<void> {
+  const servers = [...ensemble.servers.values()]
+  await ensemble.until('all agree', () => {
+    const trees = new Set(servers.map(({ peer }) => peer?.db.tree.digest.value))
+    const zxids = new Set(servers.map(({ peer }) => peer?.db.lastZxid))
+    return servers.every(({ isServing }) => isServing) && trees.size === 1 && zxids.size === 1
+  })
+  for (const { paths } of servers) expect(paths).not.toContain('/wrong')
+}
+
+test('a follower leaves its clients and reads its disk again', async () => {
+  const { leader, followers } = ensemble
+  const [wrong, right] = followers as [TestServer, TestServer]
+  writer = await right.connect()
+  await write()
+  const reader = await wrong.connect()
+  corrupt(wrong)
+  await write()
+  expect(remedies(wrong)).toEqual([])
+  await write()
+  await ensemble.until('it leaves', () => reader.isClosed)
+  await allAgree()
+  expect(remedies(wrong)).toEqual(['leader: reload'])
+  expect(leader.isLeading).toBe(true)
+  expect(leader.events).toContainEqual(
+    expect.objectContaining({ type: 'treeDoubted', sid: wrong.id }),
+  )
+  await write(3)
+  expect(remedies(wrong)).toHaveLength(1)
+})
+
+test('a follower with a wrong snapshot takes the tree of the leader, and keeps its own', async () => {
+  const { leader, followers } = ensemble
+  const [wrong, right] = followers as [TestServer, TestServer]
+  writer = await right.connect()
+  await write()
+  corrupt(wrong)
+  await wrong.journal!.snapshot()
+  await write(2)
+  await ensemble.until(
+    'it has read its disk',
+    () => remedies(wrong).length === 1 && wrong.isServing,
+  )
+  await write(2)
+  await ensemble.until(
+    'it has taken the tree',
+    () => remedies(wrong).length === 2 && wrong.isServing,
+  )
+  await write()
+  await allAgree()
+  expect(remedies(wrong)).toEqual(['leader: reload', 'leader: takeEverything'])
+  expect(leader.isLeading).toBe(true)
+  const names = (await wrong.disk.list('data/version-2')).map(({ name }) => name)
+  expect(names.filter((name) => name.startsWith('differing.snapshot.'))).toHaveLength(2)
+  expect(names.some((name) => name.startsWith('differing.log.'))).toBe(true)
+})
+
+test('a leader whose memory has changed makes way, and reads its disk again', async () => {
+  const { leader: wrong, followers } = ensemble
+  writer = await followers[0]!.connect()
+  await write()
+  corrupt(wrong)
+  writer.askCreate('/last')
+  await ensemble.until('it makes way', () => remedies(wrong).length > 0)
+  await allAgree()
+  expect(remedies(wrong)).toEqual(['prediction: reload'])
+  for (const server of followers) expect(remedies(server)).toEqual([])
+  writer = await ensemble.leader.connect()
+  await write(4)
+  await allAgree()
+  expect(remedies(wrong)).toHaveLength(1)
+})
+
+test('a leader with a wrong snapshot is outvoted, and takes the tree of the next leader', async () => {
+  const { leader: wrong, followers } = ensemble
+  writer = await followers[0]!.connect()
+  await write()
+  corrupt(wrong)
+  await wrong.journal!.snapshot()
+  writer.askCreate('/last')
+  await ensemble.until('it makes way', () => remedies(wrong).length === 1)
+  await ensemble.serving(3)
+  // It has the longest log and the largest number. Its predictions are those of its wrong tree now.
+  expect(ensemble.leader).toBe(wrong)
+  writer = await ensemble.followers[0]!.connect()
+  await write()
+  writer.askCreate('/really-last')
+  await ensemble.until('it is outvoted', () => remedies(wrong).length === 2)
+  expect(remedies(wrong)[1]).toBe('quorum: takeEverything')
+  await allAgree()
+  expect(ensemble.leader).not.toBe(wrong)
+  writer = await ensemble.leader.connect()
+  await write(4)
+  await allAgree()
+  for (const server of followers) expect(remedies(server)).toEqual(['leader: reload'])
+})
+
+test('digests that differ for good take nobody away for long', async () => {
+  const { leader, followers } = ensemble
+  writer = await leader.connect()
+  const other = followers[0]!
+  const differ = (): void => {
+    const { db } = other.peer!
+    const check = db.checkDigest.bind(db)
+    db.checkDigest = (zxid, expected) => check(zxid, expected + 1n)
+  }
+  differ()
+  for (let i = 0; i < 12; i++) {
+    await write()
+    await ensemble.serving(3)
+  }
+  expect(remedies(other)).toEqual(['leader: reload', 'leader: takeEverything', 'leader: none'])
+  expect(other.isServing).toBe(true)
+  expect(leader.isLeading).toBe(true)
+})
