@@ -37,6 +37,7 @@ export {
 } from './service/sessions/session-ends.ts'
 export { Guesses } from './service/guesses.ts'
 export { defaultLimits, limitNames, type LimitName, type ServiceLimits } from './service/limits.ts'
+export { hex } from './base/hex.ts'
 export { Histogram, Summary } from './base/statistics.ts'
 export { ServerStats } from './service/server-stats.ts'
 export type { ClientCounts, Load, LoadReport, SlowRequest } from './service/load/load.ts'
@@ -74,10 +75,10 @@ export { type RecoveryEvent } from './storage/recovery/recovery-events.ts'
 export {
   CopyError,
   copyRecords,
-  isNextZxid,
   type CopyProblem,
   type RecordRange,
 } from './storage/log/copy-records.ts'
+export { counterOf, epochOf, epochStart, isNextZxid } from './storage/zxid.ts'
 export { LogFileReader, readLogs, type LogEnd } from './storage/log/log-reader.ts'
 export { loadRestored, type RestoredDatabase } from './storage/recovery/restored.ts'
 export {

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { mkdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { writeSnapshot } from '@zabra/core'
+import { epochOf, epochStart, writeSnapshot } from '@zabra/core'
 import { CommandError } from '../framework/errors.ts'
 import { exitCodes } from '../framework/exit-codes.ts'
 import { disk } from '../offline/files.ts'
@@ -27,7 +27,7 @@ export function checkIsNew(dataDir: string): void {
  */
 export async function writeDirectory(dataDir: string, { db, newestZxid }: State): Promise<bigint> {
   checkIsNew(dataDir)
-  const zxid = ((newestZxid >> 32n) + 1n) << 32n
+  const zxid = epochStart(epochOf(newestZxid) + 1n)
   const unfinished = join(dataDir, `${formatFolder}.unfinished`)
   await rm(unfinished, { recursive: true, force: true })
   await mkdir(unfinished, { recursive: true })

@@ -6,6 +6,7 @@
  * Work is done in slices (`pause`), so a server can answer such questions while it serves clients.
  */
 import { MalformedError } from '@zabra/protocol'
+import { hex } from '../base/hex.ts'
 import { faultCode, type Disk } from '../ports.ts'
 import type { LogRecords } from '../storage/log/log-reader.ts'
 import { snapshotReach } from '../storage/snapshot/snapshot-reach.ts'
@@ -340,7 +341,7 @@ export class History {
     if (zxid <= reached || zxid === upTo) return
     throw new HistoryError(
       'notYet',
-      `the last transaction that is logged here is 0x${(reached < upTo ? reached : upTo).toString(16)}`,
+      `the last transaction that is logged here is ${hex(reached < upTo ? reached : upTo)}`,
     )
   }
 
@@ -355,8 +356,8 @@ export class History {
     const reach = await this.reachOf(oldest)
     return new HistoryError(
       'tooOld',
-      `the tree as of 0x${zxid.toString(16)} is not kept` +
-        (reach === undefined ? '' : `; the oldest one is that of 0x${reach.toString(16)}`),
+      `the tree as of ${hex(zxid)} is not kept` +
+        (reach === undefined ? '' : `; the oldest one is that of ${hex(reach)}`),
       reach,
     )
   }

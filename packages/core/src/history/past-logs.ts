@@ -1,7 +1,9 @@
 /** The logs of a data directory as one sequence of transactions, read through their indexes. */
 import { MalformedError } from '@zabra/protocol'
 import { faultCode, type Disk } from '../ports.ts'
+import { hex } from '../base/hex.ts'
 import { LogFileReader, type LogRecords } from '../storage/log/log-reader.ts'
+import { isNextZxid } from '../storage/zxid.ts'
 import { HistoryError } from './error.ts'
 import { indexName, readIndex, writeIndex } from './index-file.ts'
 import { mayHold } from './key-filter.ts'
@@ -126,7 +128,7 @@ export class PastLogs {
     const found: Gap[] = []
     let last: bigint | undefined
     for (const [at, { zxid }] of this.files.entries()) {
-      if (last !== undefined && isGap(last, zxid)) found.push({ after: last, before: zxid })
+      if (last !== undefined && !isNextZxid(last, zxid)) found.push({ after: last, before: zxid })
       last = (await this.index(at)).blocks.at(-1)?.lastZxid ?? last
     }
     return found
@@ -177,11 +179,11 @@ export class PastLogs {
   ): Promise<void> {
     const { zxid, directory, name } = this.files[at]!
     if (before === undefined) {
-      if (zxid <= range.from || !isGap(range.from - 1n, zxid)) return
-    } else if (!isGap(before, zxid)) return
+      if (zxid <= range.from || isNextZxid(range.from - 1n, zxid)) return
+    } else if (isNextZxid(before, zxid)) return
     throw new HistoryError(
       'missing',
-      `transactions before ${directory}/${name} are missing, after 0x${(before ?? range.from - 1n).toString(16)}`,
+      `transactions before ${directory}/${name} are missing, after ${hex(before ?? range.from - 1n)}`,
     )
   }
 
@@ -191,7 +193,7 @@ export class PastLogs {
     const last = blocks.at(-1)?.lastZxid ?? this.files[at]!.zxid - 1n
     if (last >= range.to) return
     const next = this.files[at + 1]
-    if (next === undefined || !isGap(last, next.zxid)) return
+    if (next === undefined || isNextZxid(last, next.zxid)) return
     const { directory, name } = this.files[at]!
     throw damaged(`${directory}/${name}`, end)
   }
@@ -219,12 +221,6 @@ function isWanted(block: LogBlock, { from, to }: ZxidRange, keys: KeyGroups): bo
   const { filter } = block
   if (filter === undefined) return true
   return keys.every((group) => group.some((key) => mayHold(filter, key)))
-}
-
-/** A new epoch may begin with any number; within one epoch the numbers have no gaps. */
-function isGap(last: bigint, next: bigint): boolean {
-  if (last >> 32n === next >> 32n) return next !== last + 1n
-  return next < last || (next & 0xffffffffn) > 1n
 }
 
 function damaged(path: string, position: number): HistoryError {

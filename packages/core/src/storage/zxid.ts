@@ -16,3 +16,8 @@ export function counterOf(zxid: bigint): bigint {
 export function follows(zxid: bigint, next: bigint): boolean {
   return next === zxid + 1n || (counterOf(next) === 1n && epochOf(next) > epochOf(zxid))
 }
+
+/** The same for the ends of files, which may also be the start of an epoch. */
+export function isNextZxid(zxid: bigint, next: bigint): boolean {
+  return follows(zxid, next) || (counterOf(next) === 0n && epochOf(next) > epochOf(zxid))
+}

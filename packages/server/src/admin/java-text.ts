@@ -11,7 +11,7 @@ export function rounded(value: number): number {
 }
 
 /** 64 bits without sign, as in `Long.toHexString`. */
-export function hex(value: bigint): string {
+export function hexDigits(value: bigint): string {
   return BigInt.asUintN(64, value).toString(16)
 }
 

@@ -1,6 +1,6 @@
 import type { FourLetterWords } from '../net/client-listener.ts'
 import type { ServerView } from '../view/server-view.ts'
-import { hex } from './java-text.ts'
+import { hexDigits } from './java-text.ts'
 import { monitorLines } from './metrics/monitor.ts'
 import { joinInSlices } from './slices.ts'
 import { cons } from './words/connections.ts'
@@ -116,5 +116,5 @@ function setTraceMask(view: ServerView, argument: Buffer): string {
 
 function* hash(view: ServerView): IterableIterator<string> {
   for (const { zxid, digest } of view.peer.db.digestLog)
-    yield `${hex(zxid)}: ${BigInt.asIntN(64, digest)}\n`
+    yield `${hexDigits(zxid)}: ${BigInt.asIntN(64, digest)}\n`
 }

@@ -1,3 +1,4 @@
+import { hex } from '@zabra/core'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { BrowserGuard } from '../http/browsers.ts'
 import { addressOf } from '../http/authorization.ts'
@@ -16,7 +17,6 @@ import { apiRoot, openApi } from './openapi.ts'
 import { Query, readBody, streamed, type Call, type Route, type Services } from './route.ts'
 import { routes } from './routes/index.ts'
 import { problemOf } from './schema.ts'
-import { hex } from './shapes.ts'
 import { StreamLimits } from './stream.ts'
 import { Surveyor } from './survey.ts'
 

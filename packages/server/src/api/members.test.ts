@@ -1,7 +1,7 @@
+import { hex } from '@zabra/core'
 import { expect, onTestFinished, test } from 'vitest'
 import { freePorts } from '../../test/support/free-ports.ts'
 import { startServer } from '../embedded.ts'
-import { hex } from './shapes.ts'
 import { lookAt, members } from './members.ts'
 
 const specOf = (port: number | undefined) => ({

@@ -1,10 +1,9 @@
 import { connect } from 'node:net'
-import { everyAddress, type ServerSpec } from '@zabra/core'
+import { everyAddress, hex, type ServerSpec } from '@zabra/core'
 import { nodeCount, serverState, uptimeMs } from '../view/server-state.ts'
 import { versionText } from '../view/version.ts'
 import type { ServerView } from '../view/server-view.ts'
 import { array, boolean, choice, integer, nullable, number, object, text } from './schema.ts'
-import { hex } from './shapes.ts'
 
 const wordMs = 1_000
 const wordBytesMax = 256 * 1024

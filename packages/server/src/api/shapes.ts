@@ -1,13 +1,8 @@
-import { noNode } from '@zabra/core'
+import { hex, noNode } from '@zabra/core'
 import { nameOf, permissions, storedKind, storedTtlMs, type Acl, type Stat } from '@zabra/protocol'
 import type { ServerView } from '../view/server-view.ts'
 import { badRequest } from './api-error.ts'
 import { array, choice, integer, nullable, object, text, type Schema } from './schema.ts'
-
-/** 64-bit numbers as ZooKeeper writes them: hexadecimal and unsigned. */
-export function hex(value: bigint): string {
-  return `0x${BigInt.asUintN(64, value).toString(16)}`
-}
 
 export function isoTime(ms: bigint): string {
   const time = new Date(Number(ms))

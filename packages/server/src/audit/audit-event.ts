@@ -1,5 +1,5 @@
 import { userInfo } from 'node:os'
-import type { AuditedWrite } from '@zabra/core'
+import { type AuditedWrite, hex } from '@zabra/core'
 import {
   codes,
   CreateRequest,
@@ -99,7 +99,7 @@ export function eventsOf(write: AuditedWrite): AuditEvent[] {
 }
 
 export function sessionText(sessionId: bigint): string {
-  return `0x${BigInt.asUintN(64, sessionId).toString(16)}`
+  return hex(sessionId)
 }
 
 function errorText(error: number): string {

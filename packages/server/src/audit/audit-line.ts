@@ -1,3 +1,4 @@
+import { hex } from '@zabra/core'
 import type { AuditEvent } from './audit-event.ts'
 
 /** The logger name in the prefix of a line, as in Apache's default logging configuration. */
@@ -22,7 +23,7 @@ export function jsonLine(event: AuditEvent, at: Date): string {
     ...rest,
     znode_type: znodeType,
     identities,
-    zxid: zxid === undefined ? undefined : `0x${zxid.toString(16)}`,
+    zxid: zxid === undefined ? undefined : hex(zxid),
     error,
   })}\n`
 }

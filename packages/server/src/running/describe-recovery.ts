@@ -1,4 +1,4 @@
-import type { RecoveryEvent } from '@zabra/core'
+import { hex, type RecoveryEvent } from '@zabra/core'
 import { info, warn, type LogEntry } from '../base/event-logger.ts'
 
 /** What recovery did, as a line of the log. Warnings are worth a look by an operator. */
@@ -86,8 +86,4 @@ export function describeRecovery(event: RecoveryEvent): LogEntry {
 
 function known(durableTo: bigint | undefined): string {
   return durableTo === undefined ? 'unknown' : hex(durableTo)
-}
-
-function hex(zxid: bigint): string {
-  return `0x${zxid.toString(16)}`
 }

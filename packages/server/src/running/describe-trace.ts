@@ -1,8 +1,6 @@
-import type { JournalEvent, SessionEnd, TraceEvent } from '@zabra/core'
+import { hex, type JournalEvent, type SessionEnd, type TraceEvent } from '@zabra/core'
 import { error, info, warn, type LogEntry } from '../base/event-logger.ts'
 import { explainEnd } from '../view/session-end.ts'
-
-const hex = (id: bigint): string => `0x${BigInt.asUintN(64, id).toString(16)}`
 
 /** An event as a line of the log; undefined if it would only be noise. */
 export function describeTrace(event: TraceEvent): LogEntry | undefined {

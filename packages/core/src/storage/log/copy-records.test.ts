@@ -10,13 +10,7 @@ import {
 import { afterEach, expect, test } from 'vitest'
 import { logsAmong, snapshotsAmong } from '../disk/files.ts'
 import { MemoryDisk } from '../disk/memory-disk.ts'
-import {
-  CopyError,
-  copyRecords,
-  isNextZxid,
-  type LoggedFiles,
-  type RecordRange,
-} from './copy-records.ts'
+import { CopyError, copyRecords, type LoggedFiles, type RecordRange } from './copy-records.ts'
 import { LogBatch } from './log-batch.ts'
 import { TxnLog } from './txn-log.ts'
 
@@ -171,13 +165,4 @@ test('stops at damage, not at the rest of a write that was never finished', asyn
   const damaged = await logsOf()
   await file(damaged, 'log.1', Buffer.concat([header, flipped]))
   expect(await problem(damaged, { after: 0n })).toBe('gap')
-})
-
-test('knows which zxid follows another', () => {
-  expect(isNextZxid(1n, 2n)).toBe(true)
-  expect(isNextZxid(1n, 3n)).toBe(false)
-  expect(isNextZxid(5n, epoch(1n, 1n))).toBe(true)
-  expect(isNextZxid(5n, epoch(3n, 0n))).toBe(true)
-  expect(isNextZxid(5n, epoch(1n, 2n))).toBe(false)
-  expect(isNextZxid(epoch(1n, 1n), 5n)).toBe(false)
 })

@@ -4,6 +4,8 @@
  */
 import { faultCode, type Disk } from '../../ports.ts'
 import { indexCovering, type StoredFile } from '../disk/files.ts'
+import { hex } from '../../base/hex.ts'
+import { counterOf, isNextZxid } from '../zxid.ts'
 import { recordPrefixBytes } from './log-batch.ts'
 import { judgeEnd } from './log-damage.ts'
 import { LogFileReader, type LogReaderOptions, type LogRecords } from './log-reader.ts'
@@ -49,13 +51,6 @@ export interface LoggedFiles {
   readonly snapshots: readonly StoredFile[]
   /** Zxids at which another database began: earlier records do not lead to it. */
   readonly breaks: readonly bigint[]
-}
-
-const counterMask = 0xffffffffn
-
-/** Within an epoch zxids grow by one, and a new epoch starts counting from one. */
-export function isNextZxid(zxid: bigint, next: bigint): boolean {
-  return next === zxid + 1n || (next >> 32n > zxid >> 32n && (next & counterMask) <= 1n)
 }
 
 /** The records of a range, unchanged, in stretches of up to about a mebibyte. */
@@ -181,7 +176,7 @@ class Copy {
     // A server that took a snapshot from its leader has no log of what led up to it. The zxid
     // that stands for an epoch as such is no transaction.
     const between = this.snapshots.find(
-      (snapshot) => snapshot > last && snapshot < zxid && (snapshot & counterMask) !== 0n,
+      (snapshot) => snapshot > last && snapshot < zxid && counterOf(snapshot) !== 0n,
     )
     const isBroken = this.breaks.some((each) => each > last && each <= zxid)
     if (!isNextZxid(last, zxid) || between !== undefined || isBroken)
@@ -191,8 +186,4 @@ class Copy {
       )
     this.last = zxid
   }
-}
-
-function hex(zxid: bigint): string {
-  return `0x${zxid.toString(16)}`
 }

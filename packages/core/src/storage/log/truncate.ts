@@ -2,6 +2,8 @@ import type { Disk } from '../../ports.ts'
 import { listIfThere, logsAmong, snapshotsAmong, type StoredFile } from '../disk/files.ts'
 import type { Compression } from '../snapshot/snapshot-output.ts'
 import { snapshotReach } from '../snapshot/snapshot-reach.ts'
+import { hex } from '../../base/hex.ts'
+import { epochOf } from '../zxid.ts'
 import { LogFileReader } from './log-reader.ts'
 
 /** The log does not hold the transaction after which it must be cut. */
@@ -30,16 +32,16 @@ export async function truncateAfter(
   const base = await findBase(disk, directories, snapshots, logs, zxid)
   if (base === undefined) {
     throw new TruncateError(
-      `no snapshot in ${snapshotDir} is known to contain nothing after ${zxid.toString(16)}`,
+      `no snapshot in ${snapshotDir} is known to contain nothing after ${hex(zxid)}`,
     )
   }
   if (lacksBeginning(logs, base, zxid)) {
-    throw new TruncateError(`no log in ${logDir} goes on from snapshot ${base.toString(16)}`)
+    throw new TruncateError(`no log in ${logDir} goes on from snapshot ${hex(base)}`)
   }
   const isSnapshotEnd = base === zxid
   const cut = await findCut(disk, logDir, logs, zxid)
   if (cut?.holdsIt !== true && !isSnapshotEnd) {
-    throw new TruncateError(`no log in ${logDir} holds ${zxid.toString(16)}`)
+    throw new TruncateError(`no log in ${logDir} holds ${hex(zxid)}`)
   }
   // Snapshots are removed first: after a crash in between, recovery must not find one that is ahead.
   for (const { name } of snapshots.filter((snapshot) => snapshot.zxid > base)) {
@@ -99,7 +101,7 @@ function lacksBeginning(
 ): boolean {
   const first = logs[0]?.zxid
   if (first === undefined || snapshot === upTo) return false
-  return first > snapshot + 1n && first >> 32n === snapshot >> 32n
+  return first > snapshot + 1n && epochOf(first) === epochOf(snapshot)
 }
 
 interface Cut {
@@ -132,7 +134,7 @@ async function findCut(
     if (holdsIt) return { name, position, holdsIt }
     // A later attempt may be able to read it.
     if (reason === 'end' || reason === 'endMark' || reason === 'noHeader') return undefined
-    throw new TruncateError(`${logDir}/${name} cannot be read as far as ${zxid.toString(16)}`)
+    throw new TruncateError(`${logDir}/${name} cannot be read as far as ${hex(zxid)}`)
   } finally {
     await log.close()
   }

@@ -1,7 +1,7 @@
 import { logName, type StoredFile } from '../disk/files.ts'
 import type { Extent } from '../log/extent.ts'
 import { RecoveryError } from './recovery-error.ts'
-import { hex } from './recovery-events.ts'
+import { hex } from '../../base/hex.ts'
 import type { RecoveryOptions } from './recovery.ts'
 
 /**

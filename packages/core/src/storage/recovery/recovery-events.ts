@@ -64,7 +64,3 @@ export type RecoveryEvent =
       readonly keptAs: string
       readonly lastZxid: bigint
     }
-
-export function hex(zxid: bigint): string {
-  return `0x${zxid.toString(16)}`
-}

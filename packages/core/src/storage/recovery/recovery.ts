@@ -15,7 +15,8 @@ import {
   type StoredFile,
 } from '../disk/files.ts'
 import type { SnapshotSource } from '../../state/snapshot-source.ts'
-import { hex, type RecoveryEvent } from './recovery-events.ts'
+import { hex } from '../../base/hex.ts'
+import type { RecoveryEvent } from './recovery-events.ts'
 import { RecoveryError } from './recovery-error.ts'
 import { EndCheck } from './missing-end.ts'
 import { replayLogs, type Replayed } from './replay.ts'

@@ -1,13 +1,14 @@
 import { fileHeaderBytes, MalformedError } from '@zabra/protocol'
 import { faultCode, type Disk } from '../../ports.ts'
 import { indexCovering, unfinishedName, type StoredFile } from '../disk/files.ts'
-import { isNextZxid } from '../log/copy-records.ts'
+import { isNextZxid } from '../zxid.ts'
 import { judgeEnd, type Verdict } from '../log/log-damage.ts'
 import { LogFileReader, type LogReaderOptions, type LogRecords } from '../log/log-reader.ts'
 import { cutOff, makeDurable } from '../log/make-durable.ts'
 import type { EndCheck, EndVerdict } from './missing-end.ts'
 import { RecoveryError } from './recovery-error.ts'
-import { hex, type RecoveryEvent } from './recovery-events.ts'
+import { hex } from '../../base/hex.ts'
+import type { RecoveryEvent } from './recovery-events.ts'
 import type { RecoveryOptions, RecoveryTarget } from './recovery.ts'
 
 export interface Replayed {

@@ -1,7 +1,7 @@
 import type { ServerView } from '../../view/server-view.ts'
 import { environment } from '../../view/environment.ts'
 import { explainEnd } from '../../view/session-end.ts'
-import { hex } from '../java-text.ts'
+import { hexDigits } from '../java-text.ts'
 import { monitorValues } from '../metrics/monitor.ts'
 import { Refused, type Answer, type Call, type Command, type Outcome } from './command.ts'
 import { leader, observers, resetObservers, votingView, zabState } from './ensemble.ts'
@@ -51,9 +51,9 @@ export const commands: readonly Command[] = [
       expired_sessions: peer.sessionEnds.expired.toReversed().map((end) => {
         const { verdict, sentences, unknown } = explainEnd(end)
         return {
-          session_id: hex(end.sessionId),
+          session_id: hexDigits(end.sessionId),
           time: new Date(end.wallMs).toISOString(),
-          zxid: hex(end.zxid),
+          zxid: hexDigits(end.zxid),
           verdict,
           seen: sentences,
           unknown,
@@ -80,7 +80,7 @@ export const commands: readonly Command[] = [
     name: 'last_snapshot',
     aliases: ['lsnp'],
     run: ({ disk }) => ({
-      zxid: hex(disk.lastSnapshotZxid),
+      zxid: hexDigits(disk.lastSnapshotZxid),
       timestamp: Math.floor(disk.lastSnapshotWallMs / 1000),
     }),
   },

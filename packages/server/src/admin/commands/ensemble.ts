@@ -1,6 +1,6 @@
-import { everyAddress, type LearnerView, type ServerSpec } from '@zabra/core'
+import { counterOf, epochOf, everyAddress, type LearnerView, type ServerSpec } from '@zabra/core'
 import type { EnsembleView, ServerView } from '../../view/server-view.ts'
-import { hex } from '../java-text.ts'
+import { hexDigits } from '../java-text.ts'
 import { Members, type Json } from '../json.ts'
 import type { Answer } from './command.ts'
 
@@ -82,9 +82,9 @@ export function zabState(view: ServerView): Answer {
     ),
     client_address: clientAddress(view, own),
     voting: own?.role === 'participant',
-    last_zxid: `0x${hex(lastZxid)}`,
-    zab_epoch: lastZxid >> 32n,
-    zab_counter: lastZxid & 0xffffffffn,
+    last_zxid: `0x${hexDigits(lastZxid)}`,
+    zab_epoch: epochOf(lastZxid),
+    zab_counter: counterOf(lastZxid),
     zabstate: stats.phase,
   }
 }

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { fileChunks } from '../../disk/file-chunks.ts'
 import type { ServerView } from '../../view/server-view.ts'
-import { hex } from '../java-text.ts'
+import { hexDigits } from '../java-text.ts'
 import { Refused, type Call, type Outcome } from './command.ts'
 
 /** Without this setting a snapshot cannot be restored, so ZooKeeper takes none. */
@@ -26,7 +26,7 @@ export async function snapshot(
   }
   const taken = await view.snapshot()
   if (taken === undefined) return new Refused(500, 'The snapshot failed; see the log')
-  response.setHeader('last_zxid', `0x${hex(taken.zxid)}`)
+  response.setHeader('last_zxid', `0x${hexDigits(taken.zxid)}`)
   response.setHeader('snapshot_size', taken.bytes)
   const isStreaming = (parameters.get('streaming') ?? 'true').toLowerCase() === 'true'
   if (!isStreaming) return {}

@@ -1,7 +1,7 @@
 import { codes } from '@zabra/protocol'
 import type { ServerView } from '../../view/server-view.ts'
 import type { ClientSocket } from '../../net/client-socket.ts'
-import { hex } from '../java-text.ts'
+import { hexDigits } from '../java-text.ts'
 
 /** `cons`: every connection and its last operation. */
 export function* cons(view: ServerView): IterableIterator<string> {
@@ -28,8 +28,8 @@ function sessionPart({ connection }: ClientSocket): string {
   const { lastZxid, lastResponseMs, lastLatencyMs } = connection
   const lcxid = lastXid >= 0 ? `,lcxid=0x${lastXid.toString(16)}` : ''
   return (
-    `,sid=0x${hex(sessionId)},lop=${operationCode(lastOperation)},est=${openedWallMs}` +
-    `,to=${timeoutMs}${lcxid},lzxid=0x${hex(lastZxid)},lresp=${lastResponseMs}` +
+    `,sid=0x${hexDigits(sessionId)},lop=${operationCode(lastOperation)},est=${openedWallMs}` +
+    `,to=${timeoutMs}${lcxid},lzxid=0x${hexDigits(lastZxid)},lresp=${lastResponseMs}` +
     `,llat=${lastLatencyMs},minlat=${latency.min},avglat=${Math.trunc(latency.mean)},maxlat=${latency.max}`
   )
 }

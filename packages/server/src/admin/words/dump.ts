@@ -1,5 +1,5 @@
 import type { ServerView } from '../../view/server-view.ts'
-import { dateText, hex } from '../java-text.ts'
+import { dateText, hexDigits } from '../java-text.ts'
 import { addressText } from './connections.ts'
 
 /** `dump`: sessions and connections by expiry, and ephemeral nodes by session. */
@@ -17,7 +17,7 @@ export function* dump(view: ServerView): IterableIterator<string> {
   yield 'ephemeral nodes dump:\n'
   yield `Sessions with Ephemerals (${owners.length}):\n`
   for (const id of owners) {
-    yield `0x${hex(id)}:\n`
+    yield `0x${hexDigits(id)}:\n`
     for (const node of db.tree.ephemeralsOf(id)) yield `\t${db.tree.pathOf(node)}\n`
   }
 
@@ -39,7 +39,7 @@ function* sessionSets(
   yield `${title} Sets (${buckets.length})/(${sessions.size}):\n`
   for (const [timeMs, ids] of buckets) {
     yield `${ids.length} ${expireAt(timeMs)}`
-    for (const id of ids) yield `\t0x${hex(id)}\n`
+    for (const id of ids) yield `\t0x${hexDigits(id)}\n`
   }
 }
 
@@ -50,7 +50,7 @@ const isLearner = ({ ensembleState }: ServerView): boolean =>
 function* globalSessions(sessions: ReadonlyMap<bigint, number>): IterableIterator<string> {
   yield `Global Sessions(${sessions.size}):\n`
   const inOrder = [...sessions].toSorted(([a], [b]) => (a < b ? -1 : 1))
-  for (const [id, timeoutMs] of inOrder) yield `0x${hex(id)}\t${timeoutMs}ms\n`
+  for (const [id, timeoutMs] of inOrder) yield `0x${hexDigits(id)}\t${timeoutMs}ms\n`
 }
 
 const stepMs = 10_000
@@ -66,7 +66,7 @@ function connectionsByExpiry(view: ServerView): [timeMs: number, lines: string[]
     const { session, sessionId, openedMs } = socket.connection
     const exactMs = session?.expiresAtMs ?? openedMs + sessionlessTimeoutMs
     const timeMs = Math.ceil(exactMs / stepMs) * stepMs
-    const line = `\tip: /${addressText(socket)} sessionId: 0x${hex(sessionId)}\n`
+    const line = `\tip: /${addressText(socket)} sessionId: 0x${hexDigits(sessionId)}\n`
     const lines = byExpiry.get(timeMs)
     if (lines === undefined) byExpiry.set(timeMs, [line])
     else lines.push(line)

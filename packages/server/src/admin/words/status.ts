@@ -1,5 +1,5 @@
 import type { ServerView } from '../../view/server-view.ts'
-import { doubleText, hex, rounded } from '../java-text.ts'
+import { doubleText, hexDigits, rounded } from '../java-text.ts'
 import { nodeCount, serverState } from '../../view/server-state.ts'
 import { versionText } from '../../view/version.ts'
 import { briefConnection } from './connections.ts'
@@ -43,7 +43,7 @@ function numbers(view: ServerView): string {
     `Sent: ${stats.packetsSent}`,
     `Connections: ${peer.connections.size}`,
     `Outstanding: ${peer.outstandingRequests}`,
-    `Zxid: 0x${hex(peer.lastZxid)}`,
+    `Zxid: 0x${hexDigits(peer.lastZxid)}`,
     `Mode: ${serverState(view)}`,
     `Node count: ${nodeCount(view)}`,
     '',

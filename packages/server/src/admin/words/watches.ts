@@ -1,6 +1,6 @@
 import { ClientConnection } from '@zabra/core'
 import type { ServerView } from '../../view/server-view.ts'
-import { hex } from '../java-text.ts'
+import { hexDigits } from '../java-text.ts'
 import { atMost } from '../slices.ts'
 
 // As in ZooKeeper, these show watches on data and existence only, not those on children.
@@ -16,7 +16,7 @@ export function* wchs(view: ServerView): IterableIterator<string> {
 export function* wchc(view: ServerView): IterableIterator<string> {
   const { data } = view.peer.db.watches
   for (const [watcher, paths] of atMost(data.watchers(), data.watcherCount)) {
-    yield `0x${hex(sessionOf(watcher))}\n`
+    yield `0x${hexDigits(sessionOf(watcher))}\n`
     for (const path of atMost(paths, paths.size)) yield `\t${path}\n`
   }
   yield '\n'
@@ -27,7 +27,7 @@ export function* wchp(view: ServerView): IterableIterator<string> {
   const { data } = view.peer.db.watches
   for (const [path, watchers] of atMost(data.paths(), data.pathCount)) {
     yield `${path}\n`
-    for (const watcher of watchers) yield `\t0x${hex(sessionOf(watcher))}\n`
+    for (const watcher of watchers) yield `\t0x${hexDigits(sessionOf(watcher))}\n`
   }
   yield '\n'
 }

@@ -1,4 +1,4 @@
-import { HistoryError, type History } from '@zabra/core'
+import { hex, type History, HistoryError } from '@zabra/core'
 import { Slices } from '../../base/slices.ts'
 import type { ServerView } from '../../view/server-view.ts'
 import { ApiError } from '../api-error.ts'
@@ -49,7 +49,7 @@ export class HistoryDesk {
 const statuses = { tooOld: 410, notYet: 404, missing: 410, damaged: 500 } as const
 
 function refusalOf({ problem, message, oldest }: HistoryError): ApiError {
-  const details = oldest === undefined ? {} : { oldest: `0x${oldest.toString(16)}` }
+  const details = oldest === undefined ? {} : { oldest: hex(oldest) }
   const text = message.charAt(0).toUpperCase() + message.slice(1)
   return new ApiError(statuses[problem], problem, text, undefined, details)
 }

@@ -1,10 +1,10 @@
-import { maskAcl, type Change, type PastNode } from '@zabra/core'
+import { type Change, hex, maskAcl, type PastNode } from '@zabra/core'
 import { nameOf, type Acl } from '@zabra/protocol'
 import type { ServerView } from '../../view/server-view.ts'
 import { isLoopback } from '../../config/loopback.ts'
 import { includes, type Role } from '../clients.ts'
 import { choice, integer, nullable, object, text } from '../schema.ts'
-import { aclJson, aclSchema, hex, hexText, isoTime } from '../shapes.ts'
+import { aclJson, aclSchema, hexText, isoTime } from '../shapes.ts'
 import { sessionClientSchema, type SessionClients } from './session-clients.ts'
 
 export const kindWords = [

@@ -1,4 +1,4 @@
-import { CopyError, looksComplete, snapshotsAmong, type CopyProblem } from '@zabra/core'
+import { CopyError, type CopyProblem, hex, looksComplete, snapshotsAmong } from '@zabra/core'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { fileChunks } from '../../disk/file-chunks.ts'
@@ -142,8 +142,4 @@ async function* withFirst(
 function zxidIn(text: string, name: string): bigint {
   if (!/^0x[0-9a-f]{1,16}$/.test(text)) throw badRequest(`${name}: expected a zxid such as 0x1f`)
   return BigInt(text)
-}
-
-function hex(zxid: bigint): string {
-  return `0x${zxid.toString(16)}`
 }

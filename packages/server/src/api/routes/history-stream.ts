@@ -1,4 +1,4 @@
-import { passes, type Change } from '@zabra/core'
+import { type Change, hex, passes } from '@zabra/core'
 import type { ServerView } from '../../view/server-view.ts'
 import { ApiError } from '../api-error.ts'
 import { includes, type Role } from '../clients.ts'
@@ -6,7 +6,6 @@ import { PastAccess } from '../history/access.ts'
 import { SessionClients } from '../history/session-clients.ts'
 import { changeJson } from '../history/shapes.ts'
 import { streamed, type Call, type Route } from '../route.ts'
-import { hex } from '../shapes.ts'
 import { openStream } from '../stream.ts'
 import { filterFrom, filterParameters } from './history.ts'
 

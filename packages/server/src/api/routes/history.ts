@@ -1,4 +1,4 @@
-import { type Change, type ChangeKind, type Difference } from '@zabra/core'
+import { type Change, type ChangeKind, type Difference, hex } from '@zabra/core'
 import { permissions } from '@zabra/protocol'
 import { ApiError, badRequest } from '../api-error.ts'
 import { includes } from '../clients.ts'
@@ -14,7 +14,7 @@ import {
 } from '../history/shapes.ts'
 import { pathParameter, type Call, type Parameter, type Route } from '../route.ts'
 import { array, boolean, integer, nullable, object, text } from '../schema.ts'
-import { hex, hexText, isoTime } from '../shapes.ts'
+import { hexText, isoTime } from '../shapes.ts'
 
 const pageMax = 1000
 /** A search that takes longer than this returns what it has found. */

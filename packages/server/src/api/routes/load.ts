@@ -1,7 +1,8 @@
+import { hex } from '@zabra/core'
 import { operationName } from '@zabra/protocol'
 import type { Call, Route } from '../route.ts'
 import { array, integer, nullable, number, object, text } from '../schema.ts'
-import { hex, isoTime } from '../shapes.ts'
+import { isoTime } from '../shapes.ts'
 import type { Outstanding } from '../survey.ts'
 import { VisiblePaths } from '../visible-paths.ts'
 

@@ -1,3 +1,4 @@
+import { hex } from '@zabra/core'
 import {
   candidatesAmong,
   contenderId,
@@ -19,7 +20,7 @@ import { includes } from '../clients.ts'
 import type { InternalClient } from '../internal-client.ts'
 import { pathParameter, type Call, type Route } from '../route.ts'
 import { array, boolean, choice, integer, nullable, object, text } from '../schema.ts'
-import { hex, isoTime } from '../shapes.ts'
+import { isoTime } from '../shapes.ts'
 import { ephemeralsByParent } from '../survey.ts'
 import { childrenOf, statOf } from '../tree.ts'
 import { VisiblePaths } from '../visible-paths.ts'

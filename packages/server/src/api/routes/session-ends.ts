@@ -1,9 +1,9 @@
-import type { SessionEnd } from '@zabra/core'
+import { hex, type SessionEnd } from '@zabra/core'
 import { explainEnd, sessionVerdicts } from '../../view/session-end.ts'
 import { badRequest } from '../api-error.ts'
 import type { Call, Route } from '../route.ts'
 import { array, boolean, choice, integer, nullable, object, text } from '../schema.ts'
-import { hex, hexText, isoTime } from '../shapes.ts'
+import { hexText, isoTime } from '../shapes.ts'
 
 const pageMax = 1000
 

@@ -1,3 +1,4 @@
+import { hex } from '@zabra/core'
 import { operationName } from '@zabra/protocol'
 import { addressOf } from '../../http/authorization.ts'
 import type { ServerView } from '../../view/server-view.ts'
@@ -6,7 +7,6 @@ import { identityText } from '../history/session-clients.ts'
 import { InternalClient } from '../internal-client.ts'
 import { type Call, type Route } from '../route.ts'
 import { array, boolean, integer, nullable, number, object, text } from '../schema.ts'
-import { hex } from '../shapes.ts'
 import { VisiblePaths } from '../visible-paths.ts'
 
 const pageMax = 1000

@@ -1,4 +1,4 @@
-import { nodesAt, subtreeAt, type History, type PastNode, type PastTree } from '@zabra/core'
+import { hex, type History, nodesAt, type PastNode, type PastTree, subtreeAt } from '@zabra/core'
 import {
   codes,
   createFlags,
@@ -13,7 +13,7 @@ import { PastAccess } from '../history/access.ts'
 import { pointFrom } from '../history/points.ts'
 import type { Call, Route } from '../route.ts'
 import { boolean, integer, nullable, object, text } from '../schema.ts'
-import { hex, hexText, nodeJson, nodeSchema } from '../shapes.ts'
+import { hexText, nodeJson, nodeSchema } from '../shapes.ts'
 import { withNodeOnConflict } from './changes.ts'
 import { hidden } from './history.ts'
 import { statOf } from '../tree.ts'
