@@ -1,3 +1,4 @@
+import { sign, X509Certificate } from 'node:crypto'
 import { renameSync, symlinkSync } from 'node:fs'
 import { connect as connectPlain, type Socket } from 'node:net'
 import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls'
@@ -6,9 +7,15 @@ import { ask } from './support/ask.ts'
 import { startServer } from '../src/embedded.ts'
 import type { Logger } from '../src/base/logger.ts'
 import type { RunningServer } from '../src/running/running-server.ts'
+import { derChildren, derTags, readDer } from '../src/tls/der.ts'
+import { ecdsaWithSha256, type Identity } from '../src/tls/issue/certificate.ts'
+import { bitString, sequence } from '../src/tls/issue/der-writer.ts'
 import { Authority } from './support/certificates.ts'
 import { RawClient } from './support/raw-client.ts'
 import { until } from './support/until.ts'
+
+/** After version, serial number, signature, issuer and validity. */
+const subjectField = 5
 
 let authority: Authority
 const servers: RunningServer[] = []
@@ -373,3 +380,29 @@ async function askSecurely(port: number, word: string, tls: ConnectionOptions): 
   for await (const chunk of socket) answer += String(chunk)
   return answer
 }
+
+/** The certificate of a name whose length is written in more bytes than necessary. */
+function issueWithLongLength(name: string): Identity {
+  const identity = authority.issue(name)
+  const [body] = derChildren(readDer(identity.certificate.raw))
+  const fields = derChildren(body!).map((field, i) => {
+    if (i !== subjectField) return field.bytes
+    const length = Buffer.from([derTags.sequence, 0x85, 0, 0, 0, 0, field.content.length])
+    return Buffer.concat([length, field.content])
+  })
+  const changed = sequence(...fields)
+  const signature = sign('sha256', changed, authority.identity.key)
+  const der = sequence(changed, ecdsaWithSha256, bitString(signature))
+  return { certificate: new X509Certificate(der), key: identity.key }
+}
+
+test('a certificate that OpenSSL accepts and this server cannot read is refused', async () => {
+  const log = new Log()
+  const server = await serve({}, log)
+  const { secureClientPort } = server
+  const strange = authority.client(issueWithLongLength('strange'))
+  await expect(identities(secureClientPort, strange)).rejects.toThrow()
+  expect(log.has(/handshake with client failed .*its certificate cannot be used/)).toBe(true)
+  const alice = authority.client(authority.issue('alice'))
+  expect(await identities(secureClientPort, alice)).toContain('x509:CN=alice,O=zabra')
+})

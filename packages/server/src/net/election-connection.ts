@@ -62,6 +62,7 @@ export class AuthenticatedIntroduction implements Receiver {
   private readonly refused: (reason: string) => void
   private kept: Uint8Array = new Uint8Array(0)
   private next: Receiver | undefined
+  private isRefused = false
 
   constructor(
     sasl: QuorumSasl,
@@ -79,12 +80,16 @@ export class AuthenticatedIntroduction implements Receiver {
       this.next.receive(bytes, length)
       return
     }
+    // The connection stays open for a moment, so that the other side can read the refusal.
+    if (this.isRefused) return
     this.kept = Buffer.concat([this.kept, bytes.subarray(0, length)])
     try {
       const read = readInitialMessage(this.kept)
       if (read !== undefined) this.authenticate(read.length)
     } catch (error) {
       if (!(error instanceof MalformedError)) throw error
+      this.isRefused = true
+      this.kept = new Uint8Array(0)
       this.refused(error.message)
     }
   }

@@ -161,7 +161,7 @@ export class NodePeerNetwork implements PeerNetwork {
     const leave = (): void => {
       if (adopted === undefined || !this.introduced.has(adopted)) socket.destroy()
     }
-    setTimeout(leave, Math.min(this.options.handshakeTimeoutMs, timerMsMax)).unref()
+    this.afterHandshakeTimeout(socket, leave)
     const refused = (reason: string): void => this.refuse(socket, 'election', reason)
     const proven = (): Receiver => {
       this.unproven.election.delete(socket)
@@ -177,6 +177,15 @@ export class NodePeerNetwork implements PeerNetwork {
     const check = this.security.claimCheck(socket)
     if (check === undefined) return passed()
     return new ClaimGate({ read: readElectionClaim, check, passed, refused })
+  }
+
+  /** Calls `leave` when a new connection should have identified itself, if it is still open. */
+  private afterHandshakeTimeout(socket: Socket, leave: () => void): NodeJS.Timeout {
+    const timeoutMs = Math.min(this.options.handshakeTimeoutMs, timerMsMax)
+    const impatience = setTimeout(leave, timeoutMs).unref()
+    // Otherwise connections that come and go would leave a timer behind each.
+    socket.once('close', () => clearTimeout(impatience))
+    return impatience
   }
 
   /** Closes the connection of a server that fails to authenticate. */
@@ -378,11 +387,7 @@ export class NodePeerNetwork implements PeerNetwork {
     if (sasl === undefined && check === undefined) return this.serveLearner(socket, peerPort)
     socket.on('error', () => socket.destroy())
     this.unproven[peerPort].add(socket)
-    const impatience = setTimeout(
-      () => socket.destroy(),
-      Math.min(this.options.handshakeTimeoutMs, timerMsMax),
-    )
-    impatience.unref()
+    const impatience = this.afterHandshakeTimeout(socket, () => socket.destroy())
     const refused = (reason: string): void => this.refuse(socket, peerPort, reason)
     const serve = (): Receiver | undefined => {
       clearTimeout(impatience)

@@ -161,6 +161,15 @@ export class TlsAcceptor {
 
   private async secured(socket: TLSSocket): Promise<void> {
     this.finished(endpointOf(socket))
+    try {
+      await this.checkAndPass(socket)
+    } catch (error) {
+      // OpenSSL accepts certificates that other code cannot read. They must not stop the server.
+      this.refuse(socket, `its certificate cannot be used: ${(error as Error).message}`)
+    }
+  }
+
+  private async checkAndPass(socket: TLSSocket): Promise<void> {
     const { clientAuth, checkPeer, onSecure, allowHalfOpen } = this.options
     socket.allowHalfOpen = allowHalfOpen
     const certificate = clientAuth === 'none' ? undefined : socket.getPeerX509Certificate()
