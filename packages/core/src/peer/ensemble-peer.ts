@@ -18,8 +18,10 @@ import type {
   PeerPort,
   ServedObservers,
 } from './ensemble-parts.ts'
+import { Following } from './following.ts'
 import { HandingOver, type HandOverOutcome } from './handing-over.ts'
 import type { Journal } from './journal.ts'
+import { Leading } from './leading.ts'
 import { PacketLink, type PeerWire } from './links/packet-link.ts'
 import { LocalHistory, NoRoomError } from './local-history.ts'
 import { Members } from './members.ts'
@@ -27,8 +29,8 @@ import { PeerBase } from './peer-base.ts'
 import { Restoring } from './restoring.ts'
 import { Dialing } from './roles/dialing.ts'
 import { endingOf, isFatal, type Ending } from './roles/ending.ts'
-import { LeaderRole } from './roles/leader-role.ts'
-import { LearnerRole } from './roles/learner-role.ts'
+import { leaderRole } from './roles/leader-role.ts'
+import { learnerRole } from './roles/learner-role.ts'
 import { Leaving } from './roles/leaving.ts'
 import { Looking } from './roles/looking.ts'
 import { Pausing } from './roles/pausing.ts'
@@ -68,8 +70,6 @@ export class EnsemblePeer extends PeerBase {
       if (event.type === 'crowded') this.stats.limitsReached.peer_connections++
       given.zabTrace(event)
     }
-    given.committedLog.onAdded = ({ payload }) =>
-      this.zabStats.committed(payload, this.state, this.clock.wallMs)
     const { db } = given
     const { onDigestMismatch } = db
     db.onDigestMismatch = (mismatch) => {
@@ -79,11 +79,10 @@ export class EnsemblePeer extends PeerBase {
     this.options = options
     this.journal = given.journal(this)
     this.noSessions = new SessionTracker(options.tickMs)
-    const { clock, pipeline, zabStats, journal } = this
+    const { clock, pipeline, batches, zabStats, journal } = this
     const { host, network, ports } = given
     const stopSignal = new StopSignal()
-    const batch = (): LogBatch => this.batch
-    const history = (this.history = new LocalHistory({ ...given, batch, journal }))
+    const history = (this.history = new LocalHistory({ ...given, batches, journal }))
     const electing = (this.electing = this.makeElecting(given, zabTrace))
     const members = (this.members = this.makeMembers(given, zabTrace))
     const service = new ClientService(
@@ -101,14 +100,14 @@ export class EnsemblePeer extends PeerBase {
       options,
     )
     const initLimitMs = options.tickMs * options.initLimit
-    const leading = (): LeaderRole['driver'] | undefined => this.leaderRole?.driver
+    const leading = (): Leading | undefined => this.leading
     this.parts = {
       ...given,
       zabTrace,
       options,
       clock,
       pipeline,
-      batch,
+      batches,
       setTime: (nowMs, wallMs) => this.setTime(nowMs, wallMs),
       stopSignal,
       standing: new Standing(given.lacksData === true),
@@ -204,8 +203,7 @@ export class EnsemblePeer extends PeerBase {
     const ending = await this.playToEnd(decision)
     standing.lastEnding = ending
     const { role } = this
-    const remains =
-      role instanceof LeaderRole || role instanceof LearnerRole ? role : nothingRemains
+    const remains = role instanceof Leading || role instanceof Following ? role : nothingRemains
     await this.become(new Leaving(this.parts, remains, () => this.canWrite))
     if (stopSignal.isStopped) return undefined
     const pauseMs = this.pauseMsAfter(decision, ending)
@@ -216,13 +214,13 @@ export class EnsemblePeer extends PeerBase {
 
   private async playToEnd(decision: Decision): Promise<Ending> {
     const { parts } = this
-    let role: LeaderRole | LearnerRole | undefined
+    let role: Leading | Following | undefined
     try {
       if (decision.state === 'leading') {
-        return await this.become((role = new LeaderRole(parts)))
+        return await this.become((role = leaderRole(parts)))
       }
       const reached = await this.become(new Dialing(parts, decision))
-      return await this.become((role = new LearnerRole(parts, decision, reached)))
+      return await this.become((role = learnerRole(parts, decision, reached)))
     } catch (error) {
       parts.zabTrace({ type: 'roleEnded', reason: (error as Error).message })
       if (isFatal(error)) throw error
@@ -268,7 +266,7 @@ export class EnsemblePeer extends PeerBase {
    * proposed, so that clients get their answers and its successor lacks nothing.
    */
   async finish(): Promise<void> {
-    await this.leaderRole?.driver.finish()
+    await this.leading?.finish()
   }
 
   /** Passes the leadership on. Resolves when this server serves again. */
@@ -288,13 +286,13 @@ export class EnsemblePeer extends PeerBase {
 
   /** Its learners and its age, while this server leads. */
   get leadership(): Leadership | undefined {
-    return this.leaderRole?.leadership
+    return this.leading?.leadership
   }
 
   /** The observers that this server serves as a leader or a follower; undefined if it takes none. */
   get servedObservers(): ServedObservers | undefined {
     const { role } = this
-    if (role instanceof LeaderRole || role instanceof LearnerRole) return role.servedObservers
+    if (role instanceof Leading || role instanceof Following) return role.servedObservers
     return undefined
   }
 
@@ -309,26 +307,24 @@ export class EnsemblePeer extends PeerBase {
   }
 
   override get sessions(): SessionTracker {
-    return this.leaderRole?.proposer?.sessions ?? this.noSessions
+    return this.leading?.proposer?.sessions ?? this.noSessions
   }
 
-  private get leaderRole(): LeaderRole | undefined {
-    return this.role instanceof LeaderRole ? this.role : undefined
+  private get leading(): Leading | undefined {
+    return this.role instanceof Leading ? this.role : undefined
   }
 
   // --- from the host ---------------------------------------------------------------------------
 
   override logged(batch: LogBatch): void {
     const upTo = batch.lastZxid
-    this.giveBack(batch)
+    this.batches.giveBack(batch)
     this.zabStats.logged(this.clock.wallMs)
     this.role.logged?.(upTo)
     this.history.logged(upTo)
   }
 
-  override setTime(nowMs: number, wallMs: number): void {
-    const beforeMs = this.clock.nowMs
-    super.setTime(nowMs, wallMs)
+  protected override passed(beforeMs: number, nowMs: number): void {
     this.role.passed?.(beforeMs, nowMs)
   }
 

@@ -8,6 +8,7 @@ import type { MembershipState } from '../membership/membership-state.ts'
 import { Following, type FollowingParts } from './following.ts'
 import type { LeaderUpstream } from './leader-upstream.ts'
 import type { Learner } from '../consensus/zab/learner.ts'
+import { ZabStats } from '../consensus/zab/zab-stats.ts'
 import { formatMembership } from '../membership/membership.ts'
 import { sendSnapshot, receiveSnapshot } from './links/snapshot-stream.ts'
 import {
@@ -58,9 +59,16 @@ async function join(
       committedLog: new CommittedLog(),
       configs: threeMembers(),
       wantsEverything: false,
-      nowMs: () => host.nowMs,
+      clock: {
+        get nowMs() {
+          return host.nowMs
+        },
+        wallMs: 0,
+      },
+      stats: new ZabStats(),
+      remedyForTree: () => 'none',
       trace: () => {},
-      append: ({ zxid }) => done.push(`append ${show(zxid)}`),
+      history: { append: ({ zxid }) => done.push(`append ${show(zxid)}`) },
       flush: async () => {
         await flushing?.promise
         done.push(`flush, epoch ${epochs.current}`)

@@ -1,7 +1,7 @@
 import { Writer, type QuorumPacket } from '@zabra/protocol'
 import { Deferred } from '../base/deferred.ts'
-import type { CommittedLog, LoggedTxn } from '../storage/log/committed-log.ts'
 import { type Epochs } from '../storage/epochs.ts'
+import type { CommittedLog, LoggedTxn } from '../storage/log/committed-log.ts'
 import { epochStart } from '../storage/zxid.ts'
 import {
   Learner,
@@ -11,24 +11,34 @@ import {
   type LearnerReady,
   type StoreStep,
 } from '../consensus/zab/learner.ts'
-import type { ZabOptions } from '../consensus/zab/options.ts'
+import type { Remedy, ZabOptions } from '../consensus/zab/options.ts'
 import { isPeerFault, LinkLostError, packetOf } from '../consensus/zab/packets.ts'
+import type { ZabStats } from '../consensus/zab/zab-stats.ts'
 import type { ClientPipeline } from '../service/client-pipeline.ts'
+import type { Clock } from '../service/pipeline-options.ts'
 import type { GlobalUpstream } from '../service/sessions/local-sessions.ts'
 import type { Upstream } from '../service/upstream.ts'
-import type { Database } from '../state/database.ts'
+import type { Database, DigestMismatch } from '../state/database.ts'
+import type { PeerPort, ServedObservers } from './ensemble-parts.ts'
 import { LeaderUpstream } from './leader-upstream.ts'
 import type { PacketLink } from './links/packet-link.ts'
+import type { LocalHistory } from './local-history.ts'
+import type { Remains } from './roles/leaving.ts'
+import type { Role } from './roles/role.ts'
 import type { LeaderRelay, TakingObservers } from './taking-observers.ts'
+
+/** A single difference may be a wrong prediction of an Apache leader; the next is right again. */
+const differingTxnsMin = 2
 
 export interface FollowingParts extends LearnerParts {
   readonly epochs: Epochs
   readonly db: Database
   readonly pipeline: ClientPipeline
   readonly committedLog: CommittedLog
-  readonly nowMs: () => number
-  /** Appends a record to the log's next batch. */
-  readonly append: (txn: LoggedTxn) => void
+  readonly clock: Clock
+  /** The log. */
+  readonly history: Pick<LocalHistory, 'append'>
+  readonly stats: ZabStats
   /** Resolves when everything appended is durable. */
   readonly flush: () => Promise<void>
   /** Replaces the database by one that is read from the link; not durable yet. */
@@ -43,15 +53,20 @@ export interface FollowingParts extends LearnerParts {
   readonly serving: (epoch: bigint) => void
   /** Begins to take observers, if this server is configured to. */
   readonly takeObservers?: (epoch: bigint, relay: LeaderRelay) => TakingObservers | undefined
+  /** Decides what to do about a tree that differs from the leader's. */
+  readonly remedyForTree: () => Remedy
   /** What clients are served by: the leader, or local sessions in front of it. */
   readonly upstreamTo?: (leader: GlobalUpstream) => Upstream
 }
 
 /**
- * Drives the machine `Learner`: owns the connection to the leader, and carries out what the machine
+ * The role of a follower or observer, until the connection ends or its leader is not the leader:
+ * drives the machine `Learner`. Owns the connection to the leader, and carries out what the machine
  * asks for on log, database and disk.
  */
-export class Following {
+export class Following implements Role<never>, Remains {
+  readonly name: 'following' | 'observing'
+  hasServed = false
   readonly learner: Learner
   /** Forwards the writes of this server's clients. */
   readonly upstream: LeaderUpstream
@@ -60,18 +75,21 @@ export class Following {
   private readonly parts: FollowingParts
   private readonly link: PacketLink
   private readonly ended = new Deferred<never>()
+  /** What is done about a tree that differs; undefined if it does not. */
+  private remedy: Remedy | undefined
   private isCarryingOut = false
   /** The work on disk under way. */
   private storing: Promise<void> | undefined
 
   constructor(parts: FollowingParts, options: ZabOptions, link: PacketLink) {
+    this.name = parts.isObserver ? 'observing' : 'following'
     this.parts = parts
     this.link = link
     this.learner = new Learner(parts, options)
     this.upstream = new LeaderUpstream({
       db: parts.db,
       pipeline: parts.pipeline,
-      send: (packet) => link.sendPacket(packet),
+      link,
       proposals: this.learner,
       sessionCame: (id) => this.observers?.sessionCame(id),
       sessionEnded: (id) => this.observers?.sessionEnded(id),
@@ -84,7 +102,7 @@ export class Following {
     link.onClosed = () =>
       this.end(link.brokenBy ?? new LinkLostError('the connection to the leader is lost'))
     if (link.isClosed) link.onClosed()
-    this.step({ type: 'begin', nowMs: parts.nowMs() })
+    this.step({ type: 'begin', nowMs: parts.clock.nowMs })
     link.onPacket(
       (packet) => this.step({ type: 'packet', packet }),
       () => this.learner.isServing && parts.pipeline.resumeReading(),
@@ -103,8 +121,18 @@ export class Following {
     this.step({ type: 'end', reason })
   }
 
+  /** Clients must not read a wrong tree: this server leaves, and comes back with the right one. */
+  treeDiffers({ zxid, actual }: DigestMismatch): void {
+    const { db, remedyForTree } = this.parts
+    if (!this.hasServed || this.remedy !== undefined || db.differingTxns < differingTxnsMin) return
+    this.remedy = remedyForTree()
+    if (this.name === 'following') this.object(zxid, actual)
+    if (this.remedy === 'none') return
+    this.end(new Error('the tree of this server differs from that of the leader'))
+  }
+
   /** Tells the leader that this server computed another digest after a transaction. */
-  object(zxid: bigint, digest: bigint): void {
+  private object(zxid: bigint, digest: bigint): void {
     const data = new Writer(8)
     data.long(BigInt.asIntN(64, digest))
     this.link.sendPacket(packetOf('treeDiffers', zxid, data.written()))
@@ -119,10 +147,44 @@ export class Following {
     const { link } = this
     // While a snapshot is read from the link, this server waits for the leader and not for its disk.
     const isWaiting = this.storing === undefined || link.isWaiting
-    const nowMs = this.parts.nowMs()
+    const { nowMs } = this.parts.clock
     this.step({ type: 'tick', nowMs, lastHeardMs: link.lastHeardMs, isWaiting })
     this.observers?.tick()
   }
+
+  halfTick(): void {
+    this.observers?.halfTick()
+  }
+
+  /** An observer connected; false if this server takes none. */
+  accept(link: PacketLink, port: PeerPort): boolean {
+    const { observers } = this
+    if (port !== 'observers' || observers === undefined) return false
+    observers.accept(link)
+    return true
+  }
+
+  // --- for monitoring, and for the next role ---------------------------------------------------
+
+  get state(): 'following' | 'observing' {
+    return this.name
+  }
+
+  /** Undefined if this server takes none. */
+  get servedObservers(): ServedObservers | undefined {
+    return this.observers?.served
+  }
+
+  get uncommitted(): readonly LoggedTxn[] {
+    return this.learner.uncommitted
+  }
+
+  get memoryDiffersFromDisk(): boolean {
+    const isSuspect = this.remedy !== undefined && this.remedy !== 'none'
+    return isSuspect || this.learner.memoryDiffersFromDisk
+  }
+
+  // --- the machine -----------------------------------------------------------------------------
 
   /** The results of steps made while something is carried out follow it. */
   private step(input: LearnerInput): void {
@@ -146,13 +208,19 @@ export class Following {
     if (send !== undefined) for (const packet of send) link.sendPacket(packet)
     if (serving !== undefined) this.serve(serving)
     if (ready.abandonsSnapshot) parts.abandonSnapshot()
-    if (log !== undefined) for (const txn of log) parts.append(txn)
+    if (log !== undefined) for (const txn of log) this.append(txn)
     if (deliver !== undefined) for (const delivery of deliver) this.deliver(delivery)
     if (store !== undefined) this.store(store)
     if (ended !== undefined) this.close(ended)
     else if (serving !== undefined) {
       parts.trace({ type: 'following', leader: parts.leader, epoch: serving })
     }
+  }
+
+  private append(txn: LoggedTxn): void {
+    const { history, stats, clock } = this.parts
+    history.append(txn)
+    stats.received(txn.payload, this.name, clock.wallMs)
   }
 
   private close(reason: Error): void {
@@ -166,6 +234,7 @@ export class Following {
     // Clients of the leader have seen the start of the epoch, and must be able to connect here.
     db.advance(epochStart(epoch))
     serving(epoch)
+    this.hasServed = true
     this.observers = takeObservers?.(epoch, upstream)
     for (const id of db.sessions.keys()) upstream.sessionOf(id)
     pipeline.upstream = upstreamTo?.(upstream) ?? upstream
@@ -177,9 +246,10 @@ export class Following {
       return
     }
     const { zxid, payload, header, txn, digest } = delivery.txn
-    const { pipeline, db, committedLog } = this.parts
+    const { pipeline, db, committedLog, stats, clock } = this.parts
     pipeline.commit(this.upstream.takeTicket(header), header, txn)
     committedLog.add({ zxid, payload })
+    stats.committed(payload, this.name, clock.wallMs)
     this.observers?.committed({ zxid, payload }, delivery.successor)
     if (digest !== undefined) db.checkDigest(zxid, digest)
   }

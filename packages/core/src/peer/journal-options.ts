@@ -1,18 +1,18 @@
 import { Summary } from '../base/statistics.ts'
 import type { HistoryRetention } from '../history/retention.ts'
 import type { SnapshotSource } from '../state/snapshot-source.ts'
-import type { LogBatch } from '../storage/log/log-batch.ts'
+import type { ServerStats } from '../service/server-stats.ts'
+import type { Batches, LogBatch } from '../storage/log/log-batch.ts'
 import type { Compression } from '../storage/snapshot/snapshot-output.ts'
 
 /** Whose batches are logged: the peer. */
 export interface BatchSource {
   readonly hasBatch: boolean
-  takeBatch(): LogBatch
-  /** The batch is durable. */
+  readonly batches: Pick<Batches, 'take'>
+  /** The batch is durable; gives it back. */
   logged(batch: LogBatch): void
-  /** Number of requests received from clients. */
-  readonly requestsReceived: number
-  readonly canWrite: boolean
+  /** What clients send: more than the writes in the batches. */
+  readonly stats: Pick<ServerStats, 'packetsReceived'>
   suspendWrites(): void
   resumeWrites(): void
   readonly db: {

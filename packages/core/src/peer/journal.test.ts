@@ -65,12 +65,13 @@ function idleJournal(
     get hasBatch() {
       return waiting.length > 0
     },
-    takeBatch: () => waiting.shift()!,
+    batches: { take: () => waiting.shift() },
     logged: (batch) => logged.push(batch.lastZxid),
-    get requestsReceived() {
-      return requests()
+    stats: {
+      get packetsReceived() {
+        return requests()
+      },
     },
-    canWrite: true,
     suspendWrites: () => {},
     resumeWrites: () => {},
     db,

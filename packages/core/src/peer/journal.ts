@@ -51,6 +51,8 @@ export class Journal {
   private batchesAlone = 0
   private snapshotAfterRecords = 0
   private snapshotAfterBytes = Infinity
+  /** The last append found no room on the disk. */
+  private isFull = false
   private isStopping = false
   private wakeRetry: (() => void) | undefined
   private cutWait: (() => void) | undefined
@@ -124,8 +126,8 @@ export class Journal {
   }
 
   private startBatch(): { batch: LogBatch; written: Promise<void> } | undefined {
-    if (!this.source.hasBatch) return undefined
-    const batch = this.source.takeBatch()
+    const batch = this.source.batches.take()
+    if (batch === undefined) return undefined
     this.stats.batchSize.add(batch.records)
     return { batch, written: this.writeBatch(batch) }
   }
@@ -159,12 +161,12 @@ export class Journal {
    * not wait for a disk: neither readers, nor writers whose writes could share a sync.
    */
   private isAwaited({ records, writer, lastClientId }: LogBatch): boolean {
-    const { requestsReceived } = this.source
+    const { packetsReceived } = this.source.stats
     const isSmall = records === 1 && writer.position <= awaitedBytesMax
     const isSame = lastClientId === this.clientBefore
-    const isAlone = isSmall && isSame && requestsReceived - this.requestsBefore <= 1
+    const isAlone = isSmall && isSame && packetsReceived - this.requestsBefore <= 1
     this.clientBefore = lastClientId
-    this.requestsBefore = requestsReceived
+    this.requestsBefore = packetsReceived
     this.batchesAlone = isAlone ? this.batchesAlone + 1 : 0
     return this.batchesAlone >= aloneMin && this.lastSyncMs < quickSyncMs
   }
@@ -173,19 +175,29 @@ export class Journal {
     for (;;) {
       try {
         await this.log.append(batch, isAwaited)
-        if (!this.source.canWrite) this.trace({ type: 'diskFree' })
-        this.source.resumeWrites()
+        if (this.isFull) this.resumeWrites()
         return
       } catch (error) {
         if (!(error instanceof DiskFullError) || this.isStopping) throw error
-        if (this.source.canWrite) this.trace({ type: 'diskFull', message: error.message })
-        this.source.suspendWrites()
+        if (!this.isFull) this.suspendWrites(error)
         await this.purging.makeRoom()
         const { done, cut } = this.host.delay(diskFullRetryMs)
         this.wakeRetry = cut
         await done
       }
     }
+  }
+
+  private suspendWrites({ message }: DiskFullError): void {
+    this.isFull = true
+    this.trace({ type: 'diskFull', message })
+    this.source.suspendWrites()
+  }
+
+  private resumeWrites(): void {
+    this.isFull = false
+    this.trace({ type: 'diskFree' })
+    this.source.resumeWrites()
   }
 
   private measureSync(ms: number): void {

@@ -15,13 +15,14 @@ import type { GlobalUpstream } from '../service/sessions/local-sessions.ts'
 import { newSession, type Session } from '../service/sessions/tracker.ts'
 import type { WriteTicket } from '../service/write-ticket.ts'
 import type { Database } from '../state/database.ts'
+import type { PacketLink } from './links/packet-link.ts'
 import type { LeaderRelay } from './taking-observers.ts'
 
 export interface LeaderUpstreamParts {
   readonly db: Pick<Database, 'sessions'>
   readonly pipeline: ClientPipeline
-  /** Sends a packet to the leader. */
-  readonly send: (packet: QuorumPacket) => void
+  /** The connection to the leader. */
+  readonly link: Pick<PacketLink, 'sendPacket'>
   /** The leader's proposals that have arrived. */
   readonly proposals: {
     readonly lastProposed: bigint
@@ -148,7 +149,7 @@ export class LeaderUpstream implements GlobalUpstream, LeaderRelay {
   }
 
   private request(body: Writer, identities: Id[] | null = null): void {
-    this.parts.send(packetOf('request', -1n, body.written(), identities))
+    this.parts.link.sendPacket(packetOf('request', -1n, body.written(), identities))
   }
 
   private remember(sessionId: bigint, ticket: WriteTicket): void {
@@ -191,7 +192,7 @@ export class LeaderUpstream implements GlobalUpstream, LeaderRelay {
       writer.int(timeoutMs)
     }
     this.touched = new Map()
-    this.parts.send(packetOf('ping', zxid, writer.written()))
+    this.parts.link.sendPacket(packetOf('ping', zxid, writer.written()))
   }
 
   private revalidated(data: Uint8Array | null): void {
@@ -211,7 +212,7 @@ export class LeaderUpstream implements GlobalUpstream, LeaderRelay {
   }
 
   relay({ zxid, data, authinfo }: QuorumPacket): void {
-    this.parts.send(packetOf('request', zxid, data, authinfo))
+    this.parts.link.sendPacket(packetOf('request', zxid, data, authinfo))
   }
 
   relaySync(packet: QuorumPacket, answered: () => void): void {
@@ -226,7 +227,7 @@ export class LeaderUpstream implements GlobalUpstream, LeaderRelay {
     const writer = new Writer(12)
     writer.long(id)
     writer.int(timeoutMs)
-    this.parts.send(packetOf('revalidate', -1n, writer.written()))
+    this.parts.link.sendPacket(packetOf('revalidate', -1n, writer.written()))
     const waiting = this.revalidating.get(id)
     if (waiting === undefined) this.revalidating.set(id, [answered])
     else waiting.push(answered)

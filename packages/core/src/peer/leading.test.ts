@@ -6,6 +6,7 @@ import type { MembershipState } from '../membership/membership-state.ts'
 import type { Leader } from '../consensus/zab/leader.ts'
 import { Leading } from './leading.ts'
 import { parseMembership } from '../membership/membership.ts'
+import { ZabStats } from '../consensus/zab/zab-stats.ts'
 import type { ZabOptions } from '../consensus/zab/options.ts'
 import {
   int,
@@ -61,7 +62,16 @@ async function lead(
       committedLog,
       readHistory: () => readHistory(),
       host,
-      nowMs: () => host.nowMs,
+      clock: {
+        get nowMs() {
+          return host.nowMs
+        },
+        wallMs: 0,
+      },
+      history: { appended: () => {} },
+      remedyFor: () => 'none',
+      stats: new ZabStats(),
+      listen: () => {},
       trace: (event) => {
         if (event.type === 'learnerRefused') refused.push(event.reason)
         if (event.type === 'epochRefused') claims.push(event.promised)

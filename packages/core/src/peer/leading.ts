@@ -10,27 +10,31 @@ import type {
   LearnerRequest,
   LogToRead,
 } from '../consensus/zab/leader-ready.ts'
-import type { LearnerProgress, LearnerView } from '../consensus/zab/learner-progress.ts'
-import type { ZabOptions } from '../consensus/zab/options.ts'
+import type { LearnerProgress } from '../consensus/zab/learner-progress.ts'
+import type { Contradiction, Remedy, ZabOptions } from '../consensus/zab/options.ts'
+import type { ZabStats } from '../consensus/zab/zab-stats.ts'
 import type { ServerId } from '../membership/quorum.ts'
 import type { Reconfiguring } from '../operations/reconfig.ts'
 import type { Host } from '../ports.ts'
-import type { Proposer } from '../service/proposer.ts'
+import type { Clock } from '../service/pipeline-options.ts'
+import type { Proposer, ProposerHost } from '../service/proposer.ts'
 import type { WriteTicket } from '../service/write-ticket.ts'
 import type { Database } from '../state/database.ts'
 import type { Epochs } from '../storage/epochs.ts'
 import type { CommittedLog, LoggedTxn } from '../storage/log/committed-log.ts'
 import type { LogBatch } from '../storage/log/log-batch.ts'
+import type { Leadership, PeerPort, ServedObservers } from './ensemble-parts.ts'
 import { LearnerConnections } from './learner-connections.ts'
 import type { PacketLink } from './links/packet-link.ts'
+import type { LocalHistory } from './local-history.ts'
+import type { Remains } from './roles/leaving.ts'
+import type { Role } from './roles/role.ts'
 
 /** How the proposer of a leader is connected to it. */
 export interface LeaderPort {
+  readonly host: ProposerHost<LearnerProgress>
   /** The zxid before that of its first transaction. */
   readonly lastZxid: bigint
-  /** Asked before anything is logged; a proposal that is refused waits for the next leader. */
-  readonly mayPropose: (zxid: bigint) => boolean
-  readonly onProposed: (zxid: bigint, batch: LogBatch) => void
   readonly reconfiguring: Reconfiguring
   /**
    * Takes a sync. It is answered when a quorum has confirmed that this server still leads, and
@@ -46,40 +50,49 @@ export interface LeadingParts extends LeaderParts {
   readonly db: Database
   readonly committedLog: CommittedLog
   readonly host: Host
-  readonly nowMs: () => number
+  readonly clock: Clock
+  /** How far the log goes. */
+  readonly history: Pick<LocalHistory, 'appended'>
+  readonly stats: ZabStats
+  /** Nothing was found where data should be, so this server must not lead. */
+  readonly lacksData?: boolean
+  /** Whether learners can connect. */
+  readonly listen: (isOn: boolean) => void
   /**
    * The logged transactions between two zxids; undefined if the disk does not reach back far enough,
    * or if a snapshot would be shorter.
    */
   readonly readHistory: (after: bigint, before: bigint) => Promise<LoggedTxn[] | undefined>
   /** The leader is established: clients may be served from now on. */
-  readonly serve: (port: LeaderPort) => Proposer
+  readonly serve: (port: LeaderPort) => Proposer<LearnerProgress>
   /** Answers a sync of a client of this server. */
   readonly synced: (ticket: WriteTicket) => void
   /** Clients wait while it is unknown whether this server still leads. */
   readonly hold?: (isOn: boolean) => void
   /** A voter follows this server. */
   readonly joined?: (sid: ServerId) => void
-  /** A quorum agrees on another tree than this server's. */
-  readonly outvoted?: () => void
-  /** A learner asks whether a session may continue there. */
-  readonly revalidated?: () => void
+  /** Decides what to do about a tree that is wrong; by what this server knows. */
+  readonly remedyFor: (from: Contradiction) => Remedy
 }
 
 /**
- * The role of a leader: drives the machine `Leader`. Owns the connections of its learners, and
- * carries out what it asks for on proposer, database and disk.
+ * The role of a leader, until it may not lead any more: drives the machine `Leader`. Owns the
+ * connections of its learners, and carries out what it asks for on proposer, database and disk.
  */
-export class Leading {
+export class Leading implements Role<never>, Remains, ProposerHost<LearnerProgress> {
+  readonly name = 'leading'
+  readonly state = 'leading'
+  memoryDiffersFromDisk = false
   readonly leader: Leader
+  /** From when this server is established as the leader. */
+  proposer: Proposer<LearnerProgress> | undefined
   private readonly parts: LeadingParts
   private readonly options: ZabOptions
   private readonly connections: LearnerConnections
   private readonly keeper = new ByteKeeper()
   private readonly ended = new Deferred<never>()
-  private proposer: Proposer | undefined
-  /** The learner whose request is being proposed. */
-  private requesting: LearnerProgress | undefined
+  /** When clients were first served. */
+  private sinceMs = 0
   private isCarryingOut = false
   /** The write to disk under way. */
   private storing: Promise<void> | undefined
@@ -103,12 +116,18 @@ export class Leading {
 
   /** Rejects with the reason when the role has ended and its last write to disk is done. */
   async run(): Promise<never> {
+    const { lacksData, listen } = this.parts
+    if (lacksData === true) {
+      throw new Error('no server that was elected has the data that should be here')
+    }
+    listen(true)
     this.step({ type: 'begin' })
     try {
       return await this.ended.promise
     } finally {
       // The next role must not touch the disk before this write is done.
       await this.storing
+      listen(false)
     }
   }
 
@@ -130,9 +149,17 @@ export class Leading {
 
   // --- what happens ----------------------------------------------------------------------------
 
-  /** A learner connected. */
-  accept(link: PacketLink): void {
+  accept(link: PacketLink, port: PeerPort = 'quorum'): boolean {
+    if (port !== 'quorum') return false
     this.connections.accept(link)
+    return true
+  }
+
+  /** Ends at once instead of waiting for `initLimit` while the others serve without this server. */
+  deserted(): void {
+    if (this.leader.isEstablished) return
+    this.parts.stats.desertions++
+    this.end(new Error('the others want another leader'))
   }
 
   /** The log holds everything up to here. */
@@ -153,21 +180,53 @@ export class Leading {
     this.step({ type: 'halfTick' })
   }
 
-  // --- for monitoring --------------------------------------------------------------------------
-
-  get learnerViews(): LearnerView[] {
-    return this.leader.learnerViews
+  /**
+   * The tree is not what was predicted, so memory has changed, or the prediction was wrong. Both are
+   * right again in the next role.
+   */
+  treeDiffers(): void {
+    this.makeWay('prediction')
   }
 
-  /** Resets the packet counts of observers. */
-  resetObserverCounts(): void {
-    this.connections.resetObserverCounts()
+  /** This server makes way for one with another tree, even if it has the longest log. */
+  private makeWay(from: Contradiction): void {
+    if (this.memoryDiffersFromDisk || this.parts.remedyFor(from) === 'none') return
+    this.memoryDiffersFromDisk = true
+    this.end(new Error('the tree of this leader is wrong'))
+  }
+
+  // --- for monitoring --------------------------------------------------------------------------
+
+  get hasServed(): boolean {
+    return this.proposer !== undefined
+  }
+
+  get uncommitted(): readonly LoggedTxn[] {
+    return this.leader.uncommitted
+  }
+
+  /** Its learners and its age; undefined before it is established. */
+  get leadership(): Leadership | undefined {
+    const { leader, sinceMs } = this
+    if (!leader.isEstablished) return undefined
+    const { learnerViews: learners, pendingSyncs } = leader
+    return { learners, pendingSyncs, uptimeMs: this.parts.clock.nowMs - sinceMs }
+  }
+
+  /** Undefined before it is established. */
+  get servedObservers(): ServedObservers | undefined {
+    const { leader, connections } = this
+    if (!leader.isEstablished) return undefined
+    return {
+      synced: leader.learnerViews.filter(({ isObserver, isSynced }) => isObserver && isSynced),
+      resetCounts: () => connections.resetObserverCounts(),
+    }
   }
 
   // --- the machine -----------------------------------------------------------------------------
 
   /** The results of steps made while something is carried out follow it. */
-  private step(input: LeaderInput, nowMs = this.parts.nowMs()): void {
+  private step(input: LeaderInput, nowMs = this.parts.clock.nowMs): void {
     const { leader } = this
     leader.step(input, nowMs)
     if (this.isCarryingOut) return
@@ -198,7 +257,7 @@ export class Leading {
     if (history !== undefined) connections.sendHistories(history)
     if (listen !== undefined) this.listening.push(...listen)
     if (close !== undefined) connections.close(close)
-    if (ready.outvoted) parts.outvoted?.()
+    if (ready.outvoted) this.makeWay('quorum')
     if (store !== undefined) this.store(store)
     if (ended !== undefined) this.close(ended)
     else if (established !== undefined) {
@@ -216,9 +275,8 @@ export class Leading {
     parts.db.advance(zxid)
     if (!serves) return
     this.proposer = parts.serve({
+      host: this,
       lastZxid: zxid,
-      mayPropose: (next) => this.mayPropose(next),
-      onProposed: (next, batch) => this.proposed(next, batch),
       reconfiguring: {
         ...leader.members,
         propose: (config) => this.step({ type: 'reconfig', config }),
@@ -229,19 +287,23 @@ export class Leading {
           : (ticket) => this.step({ type: 'sync', ticket }),
       allRead: () => this.allRead(),
     })
+    this.sinceMs = parts.clock.nowMs
   }
 
-  /** Called for each proposal, so it makes a step only for a refusal. */
-  private mayPropose(zxid: bigint): boolean {
+  /** Makes a step only for a refusal. */
+  mayPropose(zxid: bigint): boolean {
     if (this.leader.mayPropose(zxid)) return true
     this.step({ type: 'refused' })
     return false
   }
 
-  private proposed(zxid: bigint, batch: LogBatch): void {
+  proposed(zxid: bigint, batch: LogBatch, from: LearnerProgress | undefined): void {
+    const { history, stats, clock } = this.parts
     const end = batch.writer.position - 1 // without the mark that ends a log record
     const payload = this.keeper.keep(batch.writer.view, batch.payloadStart, end)
-    this.step({ type: 'proposed', zxid, payload, from: this.requesting })
+    stats.proposed(payload.length, clock.wallMs)
+    this.step({ type: 'proposed', zxid, payload, from })
+    history.appended(zxid)
   }
 
   private allRead(): void {
@@ -254,8 +316,10 @@ export class Leading {
       return
     }
     const { zxid, payload } = delivery
+    const { committedLog, stats, clock } = this.parts
     this.proposer!.commitUpTo(zxid)
-    this.parts.committedLog.add({ zxid, payload })
+    committedLog.add({ zxid, payload })
+    stats.committed(payload, 'leading', clock.wallMs)
   }
 
   private ask(request: LearnerRequest): void {
@@ -265,7 +329,7 @@ export class Leading {
       while (sessions.remaining >= 12) proposer?.touchRemote(sessions.long(), sessions.int())
     } else if (request.type === 'revalidate') {
       const { from: learner, zxid, sessionId, timeoutMs } = request
-      this.parts.revalidated?.()
+      this.parts.stats.revalidations++
       const isValid = proposer?.takeSession(sessionId, timeoutMs, learner) !== undefined
       this.step({ type: 'revalidated', learner, zxid, sessionId, isValid })
     } else {
@@ -275,21 +339,17 @@ export class Leading {
 
   private propose(
     request: Exclude<LearnerRequest, { type: 'touch' | 'revalidate' }>,
-    proposer: Proposer,
+    proposer: Proposer<LearnerProgress>,
   ): void {
     const { from, sessionId } = request
-    // Pending writes of this server's own clients are not the learner's.
-    proposer.decidePending()
-    this.requesting = from
     if (request.type === 'createSession') {
       proposer.remoteCreateSession(from, sessionId, request.timeoutMs)
     } else if (request.type === 'closeSession') {
-      proposer.remoteCloseSession(sessionId, request.xid)
+      proposer.remoteCloseSession(from, sessionId, request.xid)
     } else {
       const { xid, code: type, identities, body } = request
       proposer.remoteWrite(from, { sessionId, xid, type, identities }, body)
     }
-    this.requesting = undefined
   }
 
   // --- on disk ---------------------------------------------------------------------------------

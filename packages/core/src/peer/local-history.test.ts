@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { Database } from '../state/database.ts'
-import { LogBatch } from '../storage/log/log-batch.ts'
+import { Batches } from '../storage/log/log-batch.ts'
 import { MemoryDisk } from '../storage/disk/memory-disk.ts'
 import { TxnLog } from '../storage/log/txn-log.ts'
 import { CommittedLog } from '../storage/log/committed-log.ts'
@@ -36,7 +36,6 @@ test('a database from the leader is not exact from the moment it is adopted', as
       isExactAfter = db.isExact
     },
   } as unknown as Journal
-  const batch = new LogBatch()
   const history = new LocalHistory({
     db,
     databaseOptions,
@@ -45,7 +44,7 @@ test('a database from the leader is not exact from the moment it is adopted', as
     log: new TxnLog(disk, { directory: 'data' }),
     committedLog: new CommittedLog(500),
     wake: () => {},
-    batch: () => batch,
+    batches: new Batches(),
     journal,
   })
   await history.loadFrom(to, 0x300000000n)

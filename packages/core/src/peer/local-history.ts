@@ -2,7 +2,7 @@ import { Reader, TxnHeader } from '@zabra/protocol'
 import { assert } from '../base/assert.ts'
 import type { Database } from '../state/database.ts'
 import { loadDatabase, LoadingDatabase } from '../storage/recovery/load.ts'
-import type { LogBatch } from '../storage/log/log-batch.ts'
+import type { Batches } from '../storage/log/log-batch.ts'
 import { truncateAfter } from '../storage/log/truncate.ts'
 import type { CommittedLog, LoggedTxn } from '../storage/log/committed-log.ts'
 import { decodeTxn } from '../consensus/zab/decoded-txn.ts'
@@ -21,8 +21,7 @@ type HistoryParts = Pick<
   EnsembleParts,
   'db' | 'databaseOptions' | 'recovery' | 'disk' | 'log' | 'committedLog' | 'wake'
 > & {
-  /** The batch that is logged next. */
-  readonly batch: () => LogBatch
+  readonly batches: Batches
   readonly journal: Journal
 }
 
@@ -31,7 +30,7 @@ type HistoryParts = Pick<
  * it is durable, and how it is replaced by the leader's.
  */
 export class LocalHistory {
-  appendedZxid: bigint
+  private appendedZxid: bigint
   private readonly parts: HistoryParts
   private loggedZxid: bigint
   private readonly flushing: { upTo: bigint; done: Deferred<void> }[] = []
@@ -50,10 +49,15 @@ export class LocalHistory {
   }
 
   append({ zxid, payload }: LoggedTxn): void {
-    const batch = this.parts.batch()
+    const batch = this.parts.batches.next
     batch.begin()
     batch.writer.raw(payload)
     batch.end(zxid)
+    this.appended(zxid)
+  }
+
+  /** A transaction is in a batch of the log. */
+  appended(zxid: bigint): void {
     this.appendedZxid = zxid
     this.parts.wake()
   }

@@ -1,6 +1,7 @@
 /** Sessions that only the server of their client knows. */
 import { errorCodes, MultiResponse, Reader, type Acl } from '@zabra/protocol'
 import { afterEach, describe, expect, test } from 'vitest'
+import { LearnerProgress } from '../consensus/zab/learner-progress.ts'
 import { TestEnsemble } from '../../test/support/ensemble.ts'
 import type { TestClient } from '../../test/support/test-client.ts'
 import type { TestServer } from '../../test/support/test-server.ts'
@@ -226,14 +227,16 @@ async function answerTo(sessionId: bigint): Promise<number> {
   const { role } = leader.peer as unknown as {
     role: {
       proposer: {
-        remoteWrite(owner: object, request: object, body: Reader): void
+        remoteWrite(from: object, request: object, body: Reader): void
         inFlight: { first: { txn: { body: { err: number } } } }
       }
     }
   }
   const { proposer } = role
   const body = new Reader(new Uint8Array([0, 0, 0, 2, 0x2f, 0x78, 0xff, 0xff, 0xff, 0xff]))
-  proposer.remoteWrite({}, { sessionId, xid: 1, type: 2, identities: [] }, body)
+  const link = { remoteAddress: '', unsentBytes: 0, packetsSent: 0, packetsReceived: 0 }
+  const learner = new LearnerProgress(link, 0)
+  proposer.remoteWrite(learner, { sessionId, xid: 1, type: 2, identities: [] }, body)
   const { err } = proposer.inFlight.first.txn.body
   await ensemble.pass(100)
   return err

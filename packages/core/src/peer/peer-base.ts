@@ -11,7 +11,7 @@ import { apachePasswords, type SessionPasswords } from '../service/sessions/pass
 import type { ConnectionEnd, SessionEnds } from '../service/sessions/session-ends.ts'
 import { SessionIds } from '../service/sessions/session-ids.ts'
 import type { SessionTracker } from '../service/sessions/tracker.ts'
-import { LogBatch } from '../storage/log/log-batch.ts'
+import { Batches, type LogBatch } from '../storage/log/log-batch.ts'
 import type { RestoredDatabase } from '../storage/recovery/restored.ts'
 import type { Trace } from '../service/trace.ts'
 import type { Journal } from './journal.ts'
@@ -46,15 +46,15 @@ export abstract class PeerBase implements BatchSource {
   readonly db: Database
   protected readonly clock: Clock
   protected readonly pipeline: ClientPipeline
-  /** The batch that is logged next. */
-  protected batch: LogBatch
-  private readonly spareBatches: LogBatch[] = []
+  readonly stats: ServerStats
+  /** What is logged next. */
+  readonly batches: Batches
   private readonly trace: Trace
 
   constructor(db: Database, options: PeerOptions, ports: PeerPorts, start: Clock) {
     const { trace, passwords = apachePasswords } = ports
     this.db = db
-    this.batch = new LogBatch(db.memory)
+    this.batches = new Batches(db.memory)
     this.trace = trace
     this.clock = { ...start }
     const { clock } = this
@@ -63,6 +63,7 @@ export abstract class PeerBase implements BatchSource {
     for (const id of db.sessions.keys()) sessionIds.skip(id)
     const parts = { ...ports, db, clock, sessionIds, passwords }
     this.pipeline = new ClientPipeline(parts, options)
+    this.stats = this.pipeline.stats
     db.onQuotaExceeded = (excess) => trace({ type: 'quotaExceeded', ...excess })
     db.onDigestMismatch = (mismatch) => {
       this.stats.digestMismatches++
@@ -72,9 +73,15 @@ export abstract class PeerBase implements BatchSource {
   }
 
   setTime(nowMs: number, wallMs: number): void {
-    this.clock.nowMs = nowMs
-    this.clock.wallMs = wallMs
+    const { clock } = this
+    const beforeMs = clock.nowMs
+    clock.nowMs = nowMs
+    clock.wallMs = wallMs
+    if (nowMs !== beforeMs) this.passed(beforeMs, nowMs)
   }
+
+  /** Time has passed in one turn of the host. */
+  protected passed(_beforeMs: number, _nowMs: number): void {}
 
   get nowMs(): number {
     return this.clock.nowMs
@@ -85,17 +92,9 @@ export abstract class PeerBase implements BatchSource {
     return Promise.resolve()
   }
 
-  get stats(): ServerStats {
-    return this.pipeline.stats
-  }
-
   /** The paths and clients of the requests, and which requests were slow. */
   get load(): Load {
     return this.pipeline.load
-  }
-
-  get requestsReceived(): number {
-    return this.stats.packetsReceived
   }
 
   get connections(): ReadonlySet<ClientConnection> {
@@ -177,23 +176,12 @@ export abstract class PeerBase implements BatchSource {
 
   // --- the log ---------------------------------------------------------------------------------
 
+  /** Whether there is anything to log. */
   get hasBatch(): boolean {
-    return this.batch.records > 0
-  }
-
-  /** Returns the batch to make durable next; `logged` gives it back. */
-  takeBatch(): LogBatch {
-    const { batch } = this
-    this.batch = this.spareBatches.pop() ?? new LogBatch(this.db.memory)
-    return batch
+    return this.batches.next.records > 0
   }
 
   abstract logged(batch: LogBatch): void
-
-  protected giveBack(batch: LogBatch): void {
-    batch.reset()
-    this.spareBatches.push(batch)
-  }
 
   abstract get canWrite(): boolean
   protected abstract setCanWrite(canWrite: boolean): void

@@ -1,5 +1,5 @@
 import type { SessionTracker } from '../service/sessions/tracker.ts'
-import { Proposer } from '../service/proposer.ts'
+import { Proposer, type ProposerHost } from '../service/proposer.ts'
 import type { LogBatch } from '../storage/log/log-batch.ts'
 import type { Clock } from '../service/pipeline-options.ts'
 import type { Database } from '../state/database.ts'
@@ -13,20 +13,18 @@ const recordsToStartWith = 64
 /**
  * A standalone server: a quorum of one. Everything in its log is committed.
  */
-export class Peer extends PeerBase {
+export class Peer extends PeerBase implements ProposerHost<object> {
   private proposer: Proposer
   private readonly makeProposer: () => Proposer
+  private readonly startLog: (() => void) | undefined
   private isRestoring = false
 
   constructor(db: Database, options: PeerOptions, ports: PeerPorts, start: Clock) {
     super(db, options, ports, start)
-    const { pipeline, clock } = this
+    const { pipeline, clock, batches } = this
     const { trace, startLog } = ports
-    const mayPropose = (): boolean => !this.isRestoring
-    const onProposed = (_: bigint, batch: LogBatch): void => {
-      if (batch.records === recordsToStartWith) startLog?.()
-    }
-    const parts = { pipeline, clock, trace, batch: () => this.batch, mayPropose, onProposed }
+    this.startLog = startLog
+    const parts = { pipeline, clock, trace, batches, host: this }
     this.makeProposer = () => new Proposer(parts, options)
     this.proposer = this.makeProposer()
     pipeline.upstream = this.proposer
@@ -46,10 +44,18 @@ export class Peer extends PeerBase {
     this.proposer.dropOrphans()
   }
 
+  mayPropose(): boolean {
+    return !this.isRestoring
+  }
+
+  proposed(_zxid: bigint, { records }: LogBatch): void {
+    if (records === recordsToStartWith) this.startLog?.()
+  }
+
   /** A batch is durable: its transactions are committed, in order. */
   override logged(batch: LogBatch): void {
     const upTo = batch.lastZxid
-    this.giveBack(batch)
+    this.batches.giveBack(batch)
     this.proposer.commitUpTo(upTo)
   }
 

@@ -35,7 +35,7 @@ export interface RestoringParts {
 export class Restoring {
   private readonly parts: RestoringParts
   private readonly limitMs: number
-  /** Set while the database is replaced; nothing is proposed meanwhile. */
+  /** Set while the database is replaced. Nothing is proposed meanwhile: the leader finishes first. */
   private replacing: Promise<void> | undefined
   /** Set after this server stepped down, until the next leader is known. */
   private leadingAgain: Deferred<void> | undefined
@@ -44,10 +44,6 @@ export class Restoring {
   constructor(parts: RestoringParts, limitMs: number) {
     this.parts = parts
     this.limitMs = limitMs
-  }
-
-  get isReplacing(): boolean {
-    return this.replacing !== undefined
   }
 
   async restore(restored: RestoredDatabase): Promise<void> {

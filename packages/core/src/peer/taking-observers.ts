@@ -36,6 +36,8 @@ export interface TakingObserversParts extends Omit<ObserverMasterParts, 'proposa
   readonly host: Host
   readonly nowMs: () => number
   readonly up: LeaderRelay
+  /** Whether observers can connect. */
+  readonly listen: (isOn: boolean) => void
   /** A session continues at an observer: its client has left its connection here. */
   readonly sessionLeft: (sessionId: bigint) => void
 }
@@ -62,10 +64,12 @@ export class TakingObservers {
       { db, host, take: (event) => this.step(event) },
       { limitMs, sliceBytes },
     )
+    parts.listen(true)
   }
 
   /** This server does not follow any more: its observers look for another one. */
   end(): void {
+    this.parts.listen(false)
     this.step({ type: 'end' })
   }
 

@@ -22,7 +22,7 @@ import { decodeWrite, prepareWrite, refusal } from '../operations/index.ts'
 import type { Caller, OperationRules, Preparation, PreparedTxn } from '../operations/preparation.ts'
 import type { Reconfiguring } from '../operations/reconfig.ts'
 import { SessionTracker, type Session } from './sessions/tracker.ts'
-import type { LogBatch } from '../storage/log/log-batch.ts'
+import type { Batches, LogBatch } from '../storage/log/log-batch.ts'
 import type { Trace } from './trace.ts'
 import { ByteKeeper } from '../base/byte-keeper.ts'
 import type { ClientPipeline } from './client-pipeline.ts'
@@ -52,11 +52,24 @@ const growthPart = 4
 const expiredSession = refusal(sessionExpired)
 const movedSession = refusal(sessionMoved)
 
+/** The server whose proposer this is, as the leader of an ensemble or alone. */
+export interface ProposerHost<Learner> {
+  /** Asked before each transaction. One that is refused waits for the next leader. */
+  mayPropose(zxid: bigint): boolean
+  /**
+   * A transaction is the last one in a batch of the log. `from` is the learner whose client asked
+   * for it, if it did not come from this server.
+   */
+  proposed(zxid: bigint, batch: LogBatch, from: Learner | undefined): void
+}
+
 /** A transaction in flight: logged or being logged, not yet committed. It is its own header. */
-export interface Proposal extends TxnHeader {
+export interface Proposal<Learner = object> extends TxnHeader {
   readonly txn: Txn
   /** The client of this server to answer; undefined for other servers' clients and the server itself. */
   readonly ticket: WriteTicket | undefined
+  /** The learner whose client asked for it; undefined for this server and its clients. */
+  readonly from: Learner | undefined
   /** The digest the tree must have afterwards. */
   readonly digestHigh: number
   readonly digestLow: number
@@ -72,7 +85,7 @@ export interface Proposal extends TxnHeader {
  * Several writes are read, then decided, then encoded. The code for all three steps does not fit
  * into the processor's instruction cache; going through all of it for each write costs a tenth more.
  */
-export class Proposer implements GlobalUpstream {
+export class Proposer<Learner extends object = object> implements GlobalUpstream {
   readonly sessions: SessionTracker
   acceptsWrites = true
   /** Where another server may lead by now, a sync needs a confirmation first. */
@@ -86,8 +99,8 @@ export class Proposer implements GlobalUpstream {
   private readonly projection: Projection
   private readonly reclaimer: Reclaimer
   private readonly keeper = new ByteKeeper()
-  private readonly batch: () => LogBatch
-  private readonly inFlight = new Fifo<Proposal>()
+  private readonly batches: Batches
+  private readonly inFlight = new Fifo<Proposal<Learner>>()
   /** Writes that were read and are not decided yet. */
   private readonly undecided = new Fifo<WriteTicket>()
   /** Number of in-flight proposals not yet encoded. */
@@ -102,24 +115,20 @@ export class Proposer implements GlobalUpstream {
     caller: Mutable<Caller> & { growth: Growth }
   }
   private readonly mayBeLocal: ((sessionId: bigint) => boolean) | undefined
-  private readonly mayPropose: ((zxid: bigint) => boolean) | undefined
-  /** Called with each transaction when it is proposed; the bytes are those of the log. */
-  private readonly onProposed: ((zxid: bigint, batch: LogBatch) => void) | undefined
+  private readonly host: ProposerHost<Learner>
 
   constructor(
     parts: {
       pipeline: ClientPipeline
       clock: Clock
       trace: Trace
-      /** Where the next record goes. */
-      batch: () => LogBatch
+      /** Where the records go. */
+      batches: Batches
+      host: ProposerHost<Learner>
       /** The zxid before the first transaction; by default the last applied one. */
       lastZxid?: bigint
-      /** Called before each transaction; if it returns false, none is proposed. */
-      mayPropose?: (zxid: bigint) => boolean
       /** Whether a session unknown here may be a local session of another server. */
       mayBeLocal?: (sessionId: bigint) => boolean
-      onProposed?: (zxid: bigint, batch: LogBatch) => void
       /** Takes a sync, and answers it once this server is confirmed as the leader. */
       confirm?: ((ticket: WriteTicket) => void) | undefined
       /** Called when everything that clients have sent is read. */
@@ -133,7 +142,8 @@ export class Proposer implements GlobalUpstream {
     this.db = parts.pipeline.db
     this.clock = parts.clock
     this.trace = parts.trace
-    this.batch = parts.batch
+    this.batches = parts.batches
+    this.host = parts.host
     this.options = options
     this.projection = new Projection(this.db)
     const { txnBytesMax = defaultPacketFieldBytesMax } = options.rules
@@ -154,16 +164,14 @@ export class Proposer implements GlobalUpstream {
       keeper: this.keeper,
       reconfiguring: parts.reconfiguring,
     }
-    this.mayPropose = parts.mayPropose
     this.mayBeLocal = parts.mayBeLocal
-    this.onProposed = parts.onProposed
     const { confirm, allRead } = parts
     this.allRead = allRead
     if (confirm !== undefined) {
       this.sync = (ticket) => {
         // Earlier writes of its client come first.
         this.decidePending()
-        if (this.mayPropose?.(this.nextZxid) === false) return
+        if (!this.host.mayPropose(this.nextZxid)) return
         confirm(ticket)
       }
     }
@@ -197,7 +205,7 @@ export class Proposer implements GlobalUpstream {
     const txn = problem ?? prepareWrite(ticket.type, ticket.request, p)
     if (txn.type === codes.error && ticket.type === codes.multi) this.countLongMulti(ticket)
     ticket.request = undefined
-    this.admit(ticket, sessionId, ticket.xid, txn)
+    this.admit(ticket, undefined, sessionId, ticket.xid, txn)
   }
 
   private countLongMulti({ request, connection }: WriteTicket): void {
@@ -208,15 +216,15 @@ export class Proposer implements GlobalUpstream {
 
   createSession(ticket: WriteTicket): void {
     const { sessionId, timeoutMs } = ticket.connection
-    this.startSession(ticket, sessionId, timeoutMs, this)
+    this.startSession(ticket, undefined, sessionId, timeoutMs)
   }
 
   makeGlobal({ id, firstTimeoutMs }: Session): Session {
-    return this.startSession(undefined, id, firstTimeoutMs, this)
+    return this.startSession(undefined, undefined, id, firstTimeoutMs)
   }
 
   closeSession(ticket: WriteTicket): void {
-    this.endSession(ticket, ticket.xid, ticket.connection.sessionId)
+    this.endSession(ticket, undefined, ticket.connection.sessionId, ticket.xid)
   }
 
   resumeSession(connection: ClientConnection, sessionId: bigint): void {
@@ -233,7 +241,7 @@ export class Proposer implements GlobalUpstream {
   }
 
   /** Everything applied while this proposer is upstream was proposed by it. */
-  applied(header: Proposal, txn: Txn): void {
+  applied(header: Proposal<Learner>, txn: Txn): void {
     this.projection.retire(header.staged)
     if (txn.type === codes.createSession) {
       this.sessions.add(header.clientId, txn.body.timeOut, this.clock.nowMs)
@@ -246,7 +254,7 @@ export class Proposer implements GlobalUpstream {
 
   /** A write of another server's client; a malformed one becomes a refusal. */
   remoteWrite(
-    owner: object,
+    from: Learner,
     request: { sessionId: bigint; xid: number; type: number; identities: readonly Id[] },
     body: Reader,
   ): void {
@@ -254,7 +262,7 @@ export class Proposer implements GlobalUpstream {
     this.decidePending()
     body.memory = this.db.memory
     const isLocal = this.sessions.get(sessionId) === undefined && this.mayBeLocal?.(sessionId)
-    let txn = isLocal === true ? undefined : this.sessionProblem(sessionId, owner)
+    let txn = isLocal === true ? undefined : this.sessionProblem(sessionId, from)
     // An Apache follower accepts any number of identities from its client.
     if (identities.length > identitiesMax) txn ??= refusal(errorCodes.authFailed)
     const p = this.preparation(sessionId, identities, isLocal === true ? sessionExpired : undefined)
@@ -264,15 +272,15 @@ export class Proposer implements GlobalUpstream {
       if (!(error instanceof MalformedError)) throw error
       txn = refusal(errorCodes.marshallingError)
     }
-    this.propose(undefined, sessionId, xid, txn)
+    this.propose(undefined, from, sessionId, xid, txn)
   }
 
-  remoteCreateSession(owner: object, sessionId: bigint, timeoutMs: number): void {
-    this.startSession(undefined, sessionId, timeoutMs, owner)
+  remoteCreateSession(from: Learner, sessionId: bigint, timeoutMs: number): void {
+    this.startSession(undefined, from, sessionId, timeoutMs)
   }
 
-  remoteCloseSession(sessionId: bigint, xid: number): void {
-    this.endSession(undefined, xid, sessionId)
+  remoteCloseSession(from: Learner, sessionId: bigint, xid: number): void {
+    this.endSession(undefined, from, sessionId, xid)
   }
 
   /** A client moves to another server: from now on its writes are accepted only from there. */
@@ -294,17 +302,17 @@ export class Proposer implements GlobalUpstream {
 
   private startSession(
     ticket: WriteTicket | undefined,
+    from: Learner | undefined,
     sessionId: bigint,
     timeoutMs: number,
-    owner: object,
   ): Session {
     this.decidePending()
     const txn = createSession.prepare({ timeoutMs }, this.preparation(sessionId, []))
     assert(typeof txn !== 'number', 'a session can always be created')
     // Added before it is committed, because its client may send writes before that.
     const session = this.sessions.add(sessionId, timeoutMs, this.clock.nowMs)
-    session.owner = owner
-    this.propose(ticket, sessionId, 0, txn)
+    session.owner = from ?? this
+    this.propose(ticket, from, sessionId, 0, txn)
     return session
   }
 
@@ -332,7 +340,7 @@ export class Proposer implements GlobalUpstream {
         moves,
         heldBy: serverOf(owner),
       })
-      this.endSession(undefined, 0, session.id)
+      this.endSession(undefined, undefined, session.id, 0)
     }
     this.reclaim()
   }
@@ -340,7 +348,7 @@ export class Proposer implements GlobalUpstream {
   /** Removes ephemeral nodes whose session is unknown. */
   dropOrphans(): void {
     for (const id of this.db.tree.sessionsWithEphemerals()) {
-      if (!this.db.sessions.has(id)) this.endSession(undefined, 0, id)
+      if (!this.db.sessions.has(id)) this.endSession(undefined, undefined, id, 0)
     }
   }
 
@@ -349,18 +357,23 @@ export class Proposer implements GlobalUpstream {
     for (const path of paths) {
       const { neverUsedMsMax } = this.options.reclaim
       const prepared = deleteContainer.prepare({ path, neverUsedMsMax }, this.preparation(0n, []))
-      if (typeof prepared !== 'number') this.propose(undefined, 0n, 0, prepared)
+      if (typeof prepared !== 'number') this.propose(undefined, undefined, 0n, 0, prepared)
     }
     if (paths.length > 0) this.trace({ type: 'reclaimed', paths: paths.length })
   }
 
-  private endSession(ticket: WriteTicket | undefined, xid: number, sessionId: bigint): void {
+  private endSession(
+    ticket: WriteTicket | undefined,
+    from: Learner | undefined,
+    sessionId: bigint,
+    xid: number,
+  ): void {
     this.decidePending()
     const session = this.sessions.get(sessionId)
     if (session !== undefined) session.isClosing = true
     const txn = closeSession.prepare({ sessionId }, this.preparation(sessionId, []))
     assert(typeof txn !== 'number', 'a session can always be closed')
-    this.propose(ticket, sessionId, xid, txn)
+    this.propose(ticket, from, sessionId, xid, txn)
   }
 
   // --- proposing and committing ----------------------------------------------------------------
@@ -389,18 +402,30 @@ export class Proposer implements GlobalUpstream {
     return this.time
   }
 
-  private propose(ticket: WriteTicket | undefined, sessionId: bigint, xid: number, txn: Txn): void {
-    this.admit(ticket, sessionId, xid, txn)
+  private propose(
+    ticket: WriteTicket | undefined,
+    from: Learner | undefined,
+    sessionId: bigint,
+    xid: number,
+    txn: Txn,
+  ): void {
+    this.admit(ticket, from, sessionId, xid, txn)
     this.encodeAll()
   }
 
   /** Gives a transaction its zxid; from now on it is in flight. */
-  private admit(ticket: WriteTicket | undefined, sessionId: bigint, xid: number, txn: Txn): void {
+  private admit(
+    ticket: WriteTicket | undefined,
+    from: Learner | undefined,
+    sessionId: bigint,
+    xid: number,
+    txn: Txn,
+  ): void {
     const zxid = this.nextZxid
-    if (this.mayPropose?.(zxid) === false) return
+    if (!this.host.mayPropose(zxid)) return
     this.nextZxid = zxid + 1n
     const { high: digestHigh, low: digestLow } = this.projection.digest
-    const proposal: Proposal = {
+    const proposal: Proposal<Learner> = {
       clientId: sessionId,
       cxid: xid,
       zxid,
@@ -408,6 +433,7 @@ export class Proposer implements GlobalUpstream {
       type: txn.type,
       txn,
       ticket,
+      from,
       digestHigh,
       digestLow,
       staged: this.projection.countStaged(),
@@ -422,9 +448,9 @@ export class Proposer implements GlobalUpstream {
     while (this.unencoded > 0) this.encode(inFlight.at(inFlight.length - this.unencoded--)!)
   }
 
-  private encode(proposal: Proposal): void {
-    const { txn, zxid, digestHigh, digestLow } = proposal
-    const batch = this.batch()
+  private encode(proposal: Proposal<Learner>): void {
+    const { txn, zxid, from, digestHigh, digestLow } = proposal
+    const batch = this.batches.next
     batch.begin()
     TxnHeader.write(batch.writer, proposal)
     this.encodeBody(batch.writer, txn as PreparedTxn)
@@ -433,7 +459,7 @@ export class Proposer implements GlobalUpstream {
       batch.writer.longHalves(digestHigh, digestLow)
     }
     batch.end(zxid)
-    this.onProposed?.(zxid, batch)
+    this.host.proposed(zxid, batch, from)
   }
 
   private encodeBody(writer: Writer, txn: PreparedTxn): void {
@@ -482,7 +508,7 @@ export class Proposer implements GlobalUpstream {
   }
 
   /** The tree must have the digest that was predicted when the transaction was made. */
-  private verifyDigest({ zxid, digestHigh, digestLow }: Proposal): void {
+  private verifyDigest({ zxid, digestHigh, digestLow }: Proposal<Learner>): void {
     const { digest } = this.db.tree
     if (digest.high === digestHigh && digest.low === digestLow) return
     const expected = digestOf(digestHigh, digestLow)

@@ -16,7 +16,7 @@ import { Proposer } from '../../src/service/proposer.ts'
 import type { Host } from '../../src/ports.ts'
 import { apachePasswords } from '../../src/service/sessions/password.ts'
 import { SessionIds } from '../../src/service/sessions/session-ids.ts'
-import { LogBatch } from '../../src/storage/log/log-batch.ts'
+import { Batches } from '../../src/storage/log/log-batch.ts'
 import { MemoryDisk } from '../../src/storage/disk/memory-disk.ts'
 import { MembershipState } from '../../src/membership/membership-state.ts'
 import { Epochs } from '../../src/storage/epochs.ts'
@@ -221,10 +221,10 @@ export async function makeParts(lastZxid: string, accepted: bigint): Promise<Tes
 
 /** Serves as a leader does, into a batch that nobody writes. */
 export function serveWith({ pipeline, clock }: TestParts): LeadingParts['serve'] {
-  const batch = new LogBatch()
+  const batches = new Batches(pipeline.db.memory)
   return (from) =>
     new Proposer(
-      { pipeline, clock, trace: () => {}, batch: () => batch, ...from },
+      { pipeline, clock, trace: () => {}, batches, ...from },
       {
         tickMs: 1000,
         rules: { enforceQuota: false, reconfigEnabled: false, closeSessionPaths: true },

@@ -94,12 +94,12 @@ export const broadcastMutants: readonly Mutant[] = [
   ofLeader(
     'now and then an observer is not informed',
     (_leader, _peer, role) => {
-      replace<[LinkInside], void>(role, 'accept', (original) => (link) => {
+      replace<[LinkInside, string], boolean>(role, 'accept', (original) => (link, port) => {
         let informed = 0
         replace<Sent, void>(link, 'sendPacket', (send) => (packet) => {
           if (packet.type !== packetTypes.inform || ++informed % 10 !== 0) send(packet)
         })
-        original(link)
+        return original(link, port)
       })
     },
     { shape: 'observers' },

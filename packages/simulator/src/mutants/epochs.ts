@@ -46,7 +46,7 @@ export const epochMutants: readonly Mutant[] = [
         isQuorum: (acks: ReadonlySet<bigint>) => acks.size > half,
       })
       onRole(peer, ['following', 'observing'], (role) =>
-        Reflect.set(inside(role, 'driver', 'learner', 'parts'), 'isObserver', false),
+        Reflect.set(inside(role, 'learner', 'parts'), 'isObserver', false),
       )
     },
   },
@@ -116,7 +116,7 @@ export const epochMutants: readonly Mutant[] = [
         (original) => (vote, nowMs) => original({ ...vote, zxid: 0n, peerEpoch: 0n }, nowMs),
       )
       onRole(peer, ['leading'], (role) => {
-        inside(role, 'driver', 'leader', 'core', 'start').epoch = 1n << 60n
+        inside(role, 'leader', 'core', 'start').epoch = 1n << 60n
       })
     },
   },

@@ -30,7 +30,7 @@ export interface LeadingInside {
   readonly parts: Part
   /** The connections of learners. */
   readonly connections: Part
-  accept(link: LinkInside): void
+  accept(link: LinkInside, port: string): boolean
 }
 
 /** An error of a leader. */
@@ -45,7 +45,7 @@ export function ofLeader(
     ...options,
     joined: (peer) =>
       onRole(peer, ['leading'], (role) => {
-        const leading = driverOf(role) as unknown as LeadingInside
+        const leading = ownParts(role) as unknown as LeadingInside
         change(leading.leader, peer, leading)
       }),
   }
@@ -63,7 +63,7 @@ export function ofLearner(
     ...options,
     joined: (peer) =>
       onRole(peer, ['following', 'observing'], (role) => {
-        const following = driverOf(role) as unknown as FollowingInside
+        const following = ownParts(role) as unknown as FollowingInside
         change(following.learner, peer, following)
       }),
   }
@@ -81,11 +81,10 @@ export function onRole(
   })
 }
 
-/** What drives the machine of a leader or a learner. Its parts may be changed for this role only. */
-function driverOf(role: Part): Part {
-  const driver = inside(role, 'driver')
-  driver.parts = { ...inside(driver, 'parts') }
-  return driver
+/** Lets the parts of a role be changed for this role only. */
+function ownParts(role: Part): Part {
+  role.parts = { ...inside(role, 'parts') }
+  return role
 }
 
 /** Skips every `n`-th call. */

@@ -2,24 +2,19 @@
 import { packetTypes, Writer } from '@zabra/protocol'
 import { inside, replace } from './inside.ts'
 import type { Mutant } from '../cluster/mutant.ts'
-import { ofLeader, ofLearner, onRole } from './roles.ts'
+import { ofLeader, ofLearner } from './roles.ts'
 
 const closeSession = -11
 
 /** Changes each proposer that the peer gets. */
 function ofProposer(name: string, change: (proposer: Record<string, unknown>) => void): Mutant {
-  return {
-    name,
-    servers: 3,
-    joined: (peer) =>
-      onRole(peer, ['leading'], (role) =>
-        replace<unknown[], object>(role, 'serve', (original) => (...args) => {
-          const proposer = original(...args)
-          change(proposer as Record<string, unknown>)
-          return proposer
-        }),
-      ),
-  }
+  return ofLeader(name, (_leader, _peer, { parts }) =>
+    replace<unknown[], object>(parts, 'serve', (original) => (...args) => {
+      const proposer = original(...args)
+      change(proposer as Record<string, unknown>)
+      return proposer
+    }),
+  )
 }
 
 export const sessionMutants: readonly Mutant[] = [

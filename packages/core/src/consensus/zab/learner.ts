@@ -147,6 +147,8 @@ export class OlderEpochError extends ProtocolError {
 export class Learner {
   /** A restart would read something else: a snapshot is not stored yet, or a log is half cut off. */
   memoryDiffersFromDisk = false
+  /** The last transaction that the leader has proposed here. */
+  lastProposed = 0n
   private readonly parts: LearnerParts
   private readonly options: ZabOptions
   private ready = new LearnerReady()
@@ -168,18 +170,12 @@ export class Learner {
   private readonly early: QuorumPacket[] = []
   /** Proposed and not committed transactions, oldest first. */
   private readonly pending = new Fifo<DecodedTxn>()
-  private lastProposedZxid = 0n
   private lastAppended = 0n
   private lastAcked = 0n
 
   constructor(parts: LearnerParts, options: ZabOptions) {
     this.parts = parts
     this.options = options
-  }
-
-  /** The last transaction that the leader has proposed here. */
-  get lastProposed(): bigint {
-    return this.lastProposedZxid
   }
 
   /** The last transaction that was proposed here and is not committed; undefined for none. */
@@ -395,7 +391,7 @@ export class Learner {
 
   private awaitHistory(): void {
     this.phase = 'takingHistory'
-    this.base = this.lastProposedZxid = this.parts.db.lastZxid
+    this.base = this.lastProposed = this.parts.db.lastZxid
   }
 
   private takeHistory(packet: QuorumPacket): void {
@@ -513,12 +509,12 @@ export class Learner {
     if (data === null) throw new MalformedError('a proposal without a transaction')
     // Apache repeats transactions that the snapshot contains.
     if (zxid <= this.base && !this.isServing) return
-    if (!follows(this.lastProposedZxid, zxid)) {
-      const [before, after] = [this.lastProposedZxid.toString(16), zxid.toString(16)]
+    if (!follows(this.lastProposed, zxid)) {
+      const [before, after] = [this.lastProposed.toString(16), zxid.toString(16)]
       throw new ProtocolError(`after ${before} comes ${after}: something is missing`)
     }
     this.pending.push(decodeTxn(zxid, data, this.parts.db.memory))
-    this.lastProposedZxid = zxid
+    this.lastProposed = zxid
   }
 
   private append(txn: DecodedTxn): void {
@@ -566,7 +562,7 @@ export class Learner {
 
   /** One ACK for each proposal, even if it was committed before this server's log had it. */
   private nextToAck(): bigint | undefined {
-    if (this.lastAcked >= this.lastProposedZxid) return undefined
+    if (this.lastAcked >= this.lastProposed) return undefined
     return epochOf(this.lastAcked) < this.epoch ? epochStart(this.epoch) + 1n : this.lastAcked + 1n
   }
 }

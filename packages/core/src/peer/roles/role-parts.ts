@@ -1,7 +1,7 @@
 import type { ZabStats } from '../../consensus/zab/zab-stats.ts'
 import type { Clock } from '../../service/pipeline-options.ts'
 import type { ClientPipeline } from '../../service/client-pipeline.ts'
-import type { LogBatch } from '../../storage/log/log-batch.ts'
+import type { Batches } from '../../storage/log/log-batch.ts'
 import type { ClientService } from '../client-service.ts'
 import type { Dialler } from '../dialler.ts'
 import type { Electing } from '../electing.ts'
@@ -19,8 +19,7 @@ export interface RoleParts extends Omit<EnsembleParts, 'journal'> {
   readonly options: EnsembleOptions
   readonly clock: Clock
   readonly pipeline: ClientPipeline
-  /** What is to be logged next. */
-  readonly batch: () => LogBatch
+  readonly batches: Batches
   readonly setTime: (nowMs: number, wallMs: number) => void
   readonly stopSignal: StopSignal
   readonly standing: Standing

@@ -8,8 +8,6 @@ export interface LoggedTxn {
 
 /** The most recent committed transactions, to send to learners that were away. */
 export class CommittedLog {
-  /** Called with each committed transaction. */
-  onAdded: ((txn: LoggedTxn) => void) | undefined
   private readonly countMax: number
   private txns: LoggedTxn[] = []
 
@@ -32,7 +30,6 @@ export class CommittedLog {
   add(txn: LoggedTxn): void {
     assert(this.isEmpty || txn.zxid > this.max, 'transactions are committed in order')
     this.txns.push(txn)
-    this.onAdded?.(txn)
     // Shortened only now and then, because removing the first element moves all others.
     if (this.txns.length >= 2 * this.countMax) this.txns = this.txns.slice(-this.countMax)
   }

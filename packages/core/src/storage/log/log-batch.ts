@@ -55,3 +55,29 @@ export class LogBatch {
     this.payloadStart = 0
   }
 }
+
+/** The batch that is being filled, and those that were made durable and are used again. */
+export class Batches {
+  /** Gets the next records. */
+  next: LogBatch
+  private readonly spare: LogBatch[] = []
+  private readonly memory: CodecMemory | undefined
+
+  constructor(memory?: CodecMemory) {
+    this.memory = memory
+    this.next = new LogBatch(memory)
+  }
+
+  /** The batch to make durable now; `giveBack` ends its use. Undefined if it has no records. */
+  take(): LogBatch | undefined {
+    const { next } = this
+    if (next.records === 0) return undefined
+    this.next = this.spare.pop() ?? new LogBatch(this.memory)
+    return next
+  }
+
+  giveBack(batch: LogBatch): void {
+    batch.reset()
+    this.spare.push(batch)
+  }
+}
