@@ -28,7 +28,7 @@ async function sample(): Promise<{ log: Uint8Array; snapshot: Uint8Array }> {
   })
   const commit = async (): Promise<void> => {
     while (server.peer.hasBatch) {
-      const batch = server.peer.batches.take()!
+      const batch = server.peer.batches.take()
       await log.append(batch)
       server.peer.logged(batch)
     }

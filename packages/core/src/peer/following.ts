@@ -78,6 +78,8 @@ export class Following implements Role<never>, Remains {
   /** What is done about a tree that differs; undefined if it does not. */
   private remedy: Remedy | undefined
   private isCarryingOut = false
+  /** Transactions were applied since clients were last read from. */
+  private hasApplied = false
   /** The work on disk under way. */
   private storing: Promise<void> | undefined
 
@@ -105,7 +107,7 @@ export class Following implements Role<never>, Remains {
     this.step({ type: 'begin', nowMs: parts.clock.nowMs })
     link.onPacket(
       (packet) => this.step({ type: 'packet', packet }),
-      () => this.learner.isServing && parts.pipeline.resumeReading(),
+      () => this.packetsRead(),
     )
     try {
       return await this.ended.promise
@@ -248,10 +250,18 @@ export class Following implements Role<never>, Remains {
     const { zxid, payload, header, txn, digest } = delivery.txn
     const { pipeline, db, committedLog, stats, clock } = this.parts
     pipeline.commit(this.upstream.takeTicket(header), header, txn)
+    this.hasApplied = true
     committedLog.add({ zxid, payload })
     stats.committed(payload, this.name, clock.wallMs)
     this.observers?.committed({ zxid, payload }, delivery.successor)
     if (digest !== undefined) db.checkDigest(zxid, digest)
+  }
+
+  /** There may be room again for what clients have sent. */
+  private packetsRead(): void {
+    if (!this.hasApplied || !this.learner.isServing) return
+    this.hasApplied = false
+    this.parts.pipeline.flow.resumeReading()
   }
 
   private answered(packet: QuorumPacket): void {

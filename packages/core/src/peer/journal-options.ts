@@ -7,8 +7,7 @@ import type { Compression } from '../storage/snapshot/snapshot-output.ts'
 
 /** Whose batches are logged: the peer. */
 export interface BatchSource {
-  readonly hasBatch: boolean
-  readonly batches: Pick<Batches, 'take'>
+  readonly batches: Pick<Batches, 'next' | 'take'>
   /** The batch is durable; gives it back. */
   logged(batch: LogBatch): void
   /** What clients send: more than the writes in the batches. */

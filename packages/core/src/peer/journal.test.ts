@@ -62,10 +62,12 @@ function idleJournal(
   const waiting: LogBatch[] = []
   const logged: bigint[] = []
   const source: BatchSource = {
-    get hasBatch() {
-      return waiting.length > 0
+    batches: {
+      get next() {
+        return waiting[0] ?? new LogBatch()
+      },
+      take: () => waiting.shift()!,
     },
-    batches: { take: () => waiting.shift() },
     logged: (batch) => logged.push(batch.lastZxid),
     stats: {
       get packetsReceived() {

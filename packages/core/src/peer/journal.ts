@@ -126,8 +126,9 @@ export class Journal {
   }
 
   private startBatch(): { batch: LogBatch; written: Promise<void> } | undefined {
-    const batch = this.source.batches.take()
-    if (batch === undefined) return undefined
+    const { batches } = this.source
+    if (batches.next.records === 0) return undefined
+    const batch = batches.take()
     this.stats.batchSize.add(batch.records)
     return { batch, written: this.writeBatch(batch) }
   }
@@ -292,7 +293,7 @@ export class Journal {
   replaceBy(source: () => SnapshotSource, adopt: () => void): Promise<void> {
     const { disk, options, log, stats } = this
     return this.undisturbed(async () => {
-      while (this.writing !== undefined || this.source.hasBatch) {
+      while (this.writing !== undefined || this.source.batches.next.records > 0) {
         this.batchReady()
         await this.writing
       }

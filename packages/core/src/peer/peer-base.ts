@@ -117,7 +117,7 @@ export abstract class PeerBase implements BatchSource {
   }
 
   get outstandingRequests(): number {
-    return this.pipeline.outstandingRequests
+    return this.pipeline.flow.outstanding
   }
 
   /** Whether clients are served. In an ensemble this needs a leader and its history. */
@@ -155,7 +155,7 @@ export abstract class PeerBase implements BatchSource {
 
   /** The client has taken what it was sent: a throttled connection may be read from again. */
   drained(connection: ClientConnection): void {
-    this.pipeline.drained(connection)
+    this.pipeline.flow.drained(connection)
   }
 
   /** The socket is gone. The session lives on until it is resumed or expires. */

@@ -81,7 +81,7 @@ function send(
 }
 
 function logAll(peer: Peer): void {
-  while (peer.hasBatch) peer.logged(peer.batches.take()!)
+  while (peer.hasBatch) peer.logged(peer.batches.take())
 }
 
 function connect(peer: Peer): ClientConnection {
@@ -111,7 +111,7 @@ test('a snapshot says which transactions it may contain, beyond the one it is na
 
 test('the log gets the first of many writes while the others are read', () => {
   const started: number[] = []
-  const peer = freshPeer(() => started.push(peer.batches.take()!.records))
+  const peer = freshPeer(() => started.push(peer.batches.take().records))
   const connection = connect(peer)
   const writes = Array.from({ length: 90 }, (_, i) => (writer: Writer) => {
     writer.int(i + 1)
@@ -120,7 +120,7 @@ test('the log gets the first of many writes while the others are read', () => {
   })
   send(peer, connection, ...writes)
   expect(started).toEqual([64])
-  expect(peer.batches.take()!.records).toBe(26)
+  expect(peer.batches.take().records).toBe(26)
 })
 
 const authenticate = (writer: Writer): void => {
@@ -194,7 +194,7 @@ test('a create is logged as its transaction is written, and stored as it was sen
     }),
   )
   send(peer, connection, authenticate, ...creates)
-  const batch = peer.batches.take()!
+  const batch = peer.batches.take()
   const payloads = payloadsOf(batch)
   expect(payloads).toHaveLength(creates.length)
   for (const payload of payloads) {

@@ -8,7 +8,7 @@ import type { Trace } from './trace.ts'
 import type { Clock, PipelineOptions } from './pipeline-options.ts'
 import type { ClientConnection } from './connection.ts'
 import type { ConnectionThrottle } from './connection-throttle.ts'
-import type { LimitName } from './limits.ts'
+import type { FlowControl } from './flow-control.ts'
 import type { Replies } from './replies.ts'
 import type { ServerStats } from './server-stats.ts'
 import type { Upstream } from './upstream.ts'
@@ -19,7 +19,7 @@ export interface AdmissionHost {
   readonly upstream: Upstream | undefined
   readonly takesClients: boolean
   close(connection: ClientConnection): void
-  limitReached(limit: LimitName, address: string): void
+  readonly flow: Pick<FlowControl, 'limitReached'>
   /** Has a session created for this connection, which waits for it. */
   proposeSession(connection: ClientConnection, upstream: Upstream): void
 }
@@ -73,7 +73,7 @@ export class Admission {
     const { lastZxidSeen, sessionId } = request
     if (upstream !== undefined && !this.admits(upstream, sessionId)) {
       stats.connectionsRejected++
-      this.host.limitReached('session_rate', connection.link.address)
+      this.host.flow.limitReached('session_rate', connection.link.address)
       this.host.close(connection)
       return false
     }

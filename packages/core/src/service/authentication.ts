@@ -4,7 +4,8 @@ import type { Authenticator } from '../ports.ts'
 import { identityBytes } from '../state/acl/permission.ts'
 import type { ClientConnection } from './connection.ts'
 import { Guesses } from './guesses.ts'
-import type { LimitName, ServiceLimits } from './limits.ts'
+import type { FlowControl } from './flow-control.ts'
+import type { ServiceLimits } from './limits.ts'
 import type { Clock } from './pipeline-options.ts'
 import type { Replies } from './replies.ts'
 import type { ServerStats } from './server-stats.ts'
@@ -13,9 +14,7 @@ import type { Trace } from './trace.ts'
 /** What authentication needs from the pipeline. */
 export interface AuthenticationHost {
   close(connection: ClientConnection): void
-  limitReached(limit: LimitName, address: string): void
-  /** Requests that follow the authentication may be read. */
-  resumeReadingFrom(connection: ClientConnection): void
+  readonly flow: Pick<FlowControl, 'limitReached' | 'resumeReadingFrom'>
 }
 
 interface Parts {
@@ -63,7 +62,7 @@ export class Authentication {
     const { address } = connection.link
     const waitMs = this.guesses.waitMs(address, clock.nowMs)
     if (waitMs === 0) return this.authenticateGuarded(connection, xid, { scheme, auth }, false)
-    this.host.limitReached('password_guesses', address)
+    this.host.flow.limitReached('password_guesses', address)
     if (waitMs === undefined) return this.refuse(connection, xid, scheme)
     const kept = keeper.keep(body.view, bodyAt, body.end)
     connection.delayedAuth = { xid, body: kept, atMs: clock.nowMs + waitMs }
@@ -81,7 +80,7 @@ export class Authentication {
       connection.delayedAuth = undefined
       const packet = AuthPacket.read(this.reader.reset(body, 0, body.length))
       if (this.authenticateGuarded(connection, xid, packet, true)) {
-        this.host.resumeReadingFrom(connection)
+        this.host.flow.resumeReadingFrom(connection)
       }
     }
   }
@@ -93,7 +92,6 @@ export class Authentication {
   /** Whether the connection has an identity of a required scheme. */
   isPermitted(connection: ClientConnection): boolean {
     const { requiredSchemes } = this.options
-    if (requiredSchemes.length === 0) return true
     return connection.identities.some(({ scheme }) => requiredSchemes.includes(scheme ?? ''))
   }
 
@@ -153,7 +151,7 @@ export class Authentication {
     }
     // Every proof counts as a guess at a password until it is right.
     const mayGuess = this.guesses.waitMs(address, clock.nowMs) !== undefined
-    if (!mayGuess) this.host.limitReached('password_guesses', address)
+    if (!mayGuess) this.host.flow.limitReached('password_guesses', address)
     const answer = mayGuess ? connection.sasl.answer(token ?? new Uint8Array(0)) : undefined
     if (answer === undefined) return this.refuseSasl(connection, xid, mayGuess)
     const { identities = [] } = answer
@@ -194,7 +192,7 @@ export class Authentication {
   }
 
   private refuseIdentities(connection: ClientConnection, xid: number): false {
-    this.host.limitReached('identities', connection.link.address)
+    this.host.flow.limitReached('identities', connection.link.address)
     this.parts.replies.inline(connection, xid, authFailed)
     this.host.close(connection)
     return false

@@ -21,7 +21,7 @@ import { Authentication } from './authentication.ts'
 import { ConnectionThrottle } from './connection-throttle.ts'
 import { ClientConnection, type ClientLink, type QueuedRead } from './connection.ts'
 import { FlowControl, type FlowHost } from './flow-control.ts'
-import { defaultLimits, type LimitName, type ServiceLimits } from './limits.ts'
+import { defaultLimits, type ServiceLimits } from './limits.ts'
 import { Load } from './load/load.ts'
 import type { Clock, PipelineOptions } from './pipeline-options.ts'
 import { Reading } from './reading.ts'
@@ -66,6 +66,8 @@ export class ClientPipeline implements AdmissionHost, FlowHost {
   /** Called with each transaction right before it is applied; it must not change anything. */
   onCommit: ((header: TxnHeader, txn: Txn) => void) | undefined
   readonly connectionThrottle: ConnectionThrottle | undefined
+  /** Counts requests, and decides which connections are read from. */
+  readonly flow: FlowControl
   /** False: this server refuses handshakes, because it only leads. */
   takesClients = true
   private readonly limits: ServiceLimits
@@ -74,9 +76,10 @@ export class ClientPipeline implements AdmissionHost, FlowHost {
   private readonly trace: Trace
   private readonly replies: Replies
   private readonly reading: Reading
-  private readonly flow: FlowControl
   private readonly admission: Admission
   private readonly authentication: Authentication
+  /** Clients must prove an identity first. */
+  private readonly isRestricted: boolean
   private readonly auditing: Auditing | undefined
   private readonly reader = new Reader()
   private readonly keeper = new ByteKeeper()
@@ -109,15 +112,12 @@ export class ClientPipeline implements AdmissionHost, FlowHost {
     )
     this.auditing = auditor && new Auditing({ auditor, db, keeper })
     const { requiredSchemes } = options
+    this.isRestricted = requiredSchemes.length > 0
     this.authentication = new Authentication(
       { ...parts, replies, stats, keeper },
       { requiredSchemes, limits },
       this,
     )
-  }
-
-  get outstandingRequests(): number {
-    return this.flow.outstanding
   }
 
   // --- connections -----------------------------------------------------------------------------
@@ -146,7 +146,7 @@ export class ClientPipeline implements AdmissionHost, FlowHost {
     connection.lastHeardMs = nowMs
     // What follows a handshake has to wait, and not all of it in this server's memory.
     if (connection.state === 'connecting') connection.link.pause()
-    this.flow.received(connection)
+    if (this.flow.isHeld) this.flow.keepUnread(connection)
     try {
       connection.cutter.push(bytes, length, connection)
     } catch (error) {
@@ -228,31 +228,6 @@ export class ClientPipeline implements AdmissionHost, FlowHost {
     for (const connection of this.connections) {
       if (connection.state !== 'greeting') this.close(connection)
     }
-  }
-
-  // --- which connections are read from: see FlowControl ----------------------------------------
-
-  /** While this is on no client is read from: what clients send meanwhile waits. */
-  hold(isOn: boolean): void {
-    this.flow.hold(isOn)
-  }
-
-  /** There may be room again: throttled connections are read from, each in its turn. */
-  resumeReading(): void {
-    this.flow.resumeReading()
-  }
-
-  resumeReadingFrom(connection: ClientConnection): void {
-    this.flow.resumeReadingFrom(connection)
-  }
-
-  /** The client has taken what it was sent: a throttled connection may be read from again. */
-  drained(connection: ClientConnection): void {
-    this.flow.drained(connection)
-  }
-
-  limitReached(limit: LimitName, address: string): void {
-    this.flow.limitReached(limit, address)
   }
 
   // --- sessions --------------------------------------------------------------------------------
@@ -344,7 +319,7 @@ export class ClientPipeline implements AdmissionHost, FlowHost {
       this.upstream?.decidePending?.()
       return this.authentication.receive(connection, xid, type, reader)
     }
-    if (!this.authentication.isPermitted(connection)) {
+    if (this.isRestricted && !this.authentication.isPermitted(connection)) {
       this.auditing?.refused(connection, type, errorCodes.sessionClosedRequireSaslAuth, reader)
       return this.authentication.refuseUnpermitted(connection, xid)
     }
@@ -546,7 +521,7 @@ export class ClientPipeline implements AdmissionHost, FlowHost {
       'the oldest request in flight is the write just applied',
     )
     this.flow.leaveQueue(connection)
-    this.answerQueued(connection)
+    if (connection.queue.length > 0) this.answerQueued(connection)
     this.flow.resumeReadingFrom(connection)
   }
 

@@ -40,7 +40,7 @@ export class FlowControl {
   /** Frames longer than this are weighed. */
   readonly unweighedBytesMax: number
   /** Nobody is read from. */
-  private isHeld = false
+  isHeld = false
   /** Bytes of the requests in flight that are weighed, and of those that are large. */
   private heldBytes = 0
   private largeBytes = 0
@@ -199,9 +199,8 @@ export class FlowControl {
     if (!isOn) this.resumeReading()
   }
 
-  /** Bytes have come from a connection; while `hold` is on they are kept. */
-  received(connection: ClientConnection): void {
-    if (!this.isHeld) return
+  /** Bytes have come from a connection while nobody is read from. */
+  keepUnread(connection: ClientConnection): void {
     connection.cutter.hold()
     this.stopReading(connection)
   }

@@ -199,7 +199,7 @@ export class Proposer<Learner extends object = object> implements GlobalUpstream
   private decideOne(ticket: WriteTicket): void {
     const { sessionId, identities, session } = ticket.connection
     const isLocal = session?.isLocal === true
-    const problem = isLocal ? undefined : this.sessionProblem(sessionId, this)
+    const problem = isLocal ? undefined : this.sessionProblem(this.sessions.get(sessionId), this)
     const ephemeralError = isLocal ? (ticket.refusal ?? sessionExpired) : undefined
     const p = this.preparation(sessionId, identities, ephemeralError)
     const txn = problem ?? prepareWrite(ticket.type, ticket.request, p)
@@ -211,7 +211,7 @@ export class Proposer<Learner extends object = object> implements GlobalUpstream
   private countLongMulti({ request, connection }: WriteTicket): void {
     const { multiOperationsMax = Infinity } = this.options.rules
     if (!Array.isArray(request) || request.length <= multiOperationsMax) return
-    this.pipeline.limitReached('multi_operations', connection.link.address)
+    this.pipeline.flow.limitReached('multi_operations', connection.link.address)
   }
 
   createSession(ticket: WriteTicket): void {
@@ -261,11 +261,12 @@ export class Proposer<Learner extends object = object> implements GlobalUpstream
     const { sessionId, xid, type, identities } = request
     this.decidePending()
     body.memory = this.db.memory
-    const isLocal = this.sessions.get(sessionId) === undefined && this.mayBeLocal?.(sessionId)
-    let txn = isLocal === true ? undefined : this.sessionProblem(sessionId, from)
+    const session = this.sessions.get(sessionId)
+    const isLocal = session === undefined && this.mayBeLocal?.(sessionId) === true
+    let txn = isLocal ? undefined : this.sessionProblem(session, from)
     // An Apache follower accepts any number of identities from its client.
     if (identities.length > identitiesMax) txn ??= refusal(errorCodes.authFailed)
-    const p = this.preparation(sessionId, identities, isLocal === true ? sessionExpired : undefined)
+    const p = this.preparation(sessionId, identities, isLocal ? sessionExpired : undefined)
     try {
       txn ??= prepareWrite(type, decodeWrite(type, body, this.db.tree, this.keeper), p)
     } catch (error) {
@@ -316,8 +317,7 @@ export class Proposer<Learner extends object = object> implements GlobalUpstream
     return session
   }
 
-  private sessionProblem(sessionId: bigint, owner: object): Txn | undefined {
-    const session = this.sessions.get(sessionId)
+  private sessionProblem(session: Session | undefined, owner: object): Txn | undefined {
     if (session === undefined || session.isClosing) return expiredSession
     session.owner ??= owner
     return session.owner === owner ? undefined : movedSession
@@ -504,7 +504,7 @@ export class Proposer<Learner extends object = object> implements GlobalUpstream
       this.pipeline.commit(next.ticket, next, next.txn)
       if (this.db.options.digests) this.verifyDigest(next)
     }
-    this.pipeline.resumeReading()
+    this.pipeline.flow.resumeReading()
   }
 
   /** The tree must have the digest that was predicted when the transaction was made. */

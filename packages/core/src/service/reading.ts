@@ -2,7 +2,7 @@ import { codes, errorCodes, MalformedError, xids, type Reader } from '@zabra/pro
 import { readOperation } from '../operations/index.ts'
 import type { Database } from '../state/database.ts'
 import type { ClientConnection } from './connection.ts'
-import type { LimitName } from './limits.ts'
+import type { FlowControl } from './flow-control.ts'
 import type { Load } from './load/load.ts'
 import type { Clock } from './pipeline-options.ts'
 import { replyErrorAt, type Replies } from './replies.ts'
@@ -11,7 +11,7 @@ import type { ServerStats } from './server-stats.ts'
 /** What answering reads needs from the pipeline. */
 export interface ReadingHost {
   close(connection: ClientConnection): void
-  limitReached(limit: LimitName, address: string): void
+  readonly flow: Pick<FlowControl, 'limitReached'>
 }
 
 const { ok, marshallingError } = errorCodes
@@ -66,7 +66,7 @@ export class Reading {
       out.intAt(frameAt + replyErrorAt, error)
       if (error === errorCodes.quotaExceeded) this.watchLimitReached(connection)
       else if (type === codes.multiRead && error === errorCodes.badArguments) {
-        this.host.limitReached('multi_read_bytes', connection.link.address)
+        this.host.flow.limitReached('multi_read_bytes', connection.link.address)
       }
     }
     this.replies.end(connection, frameAt, xid, type, receivedMs)
@@ -103,6 +103,6 @@ export class Reading {
 
   private watchLimitReached(connection: ClientConnection): void {
     const limit = this.db.watches.isFull ? 'watches' : 'watches_per_session'
-    this.host.limitReached(limit, connection.link.address)
+    this.host.flow.limitReached(limit, connection.link.address)
   }
 }

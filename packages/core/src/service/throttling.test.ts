@@ -76,7 +76,7 @@ function send(peer: Peer, connection: ClientConnection, ...frames: Uint8Array[])
 
 function commitAll(peer: Peer): void {
   peer.setTime(nowMs, nowMs)
-  while (peer.hasBatch) peer.logged(peer.batches.take()!)
+  while (peer.hasBatch) peer.logged(peer.batches.take())
 }
 
 const handshake = frame((writer) =>

@@ -62,7 +62,7 @@ export class LonePeer {
   /** Everything that is to be logged is durable. */
   commit(): void {
     this.peer.setTime(this.nowMs, 1_700_000_000_000 + this.nowMs)
-    while (this.peer.hasBatch) this.peer.logged(this.peer.batches.take()!)
+    while (this.peer.hasBatch) this.peer.logged(this.peer.batches.take())
   }
 
   passTime(ms: number): void {

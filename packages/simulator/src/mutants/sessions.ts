@@ -6,6 +6,11 @@ import { ofLeader, ofLearner } from './roles.ts'
 
 const closeSession = -11
 
+/** A session, with the server that may write for it. */
+interface Owned {
+  owner?: object | undefined
+}
+
 /** Changes each proposer that the peer gets. */
 function ofProposer(name: string, change: (proposer: Record<string, unknown>) => void): Mutant {
   return ofLeader(name, (_leader, _peer, { parts }) =>
@@ -73,14 +78,17 @@ export const sessionMutants: readonly Mutant[] = [
     },
   ),
   ofProposer('a server may write for a session that has left it', (proposer) => {
-    replace<[bigint, object], unknown>(proposer, 'sessionProblem', (original) => (id, owner) => {
-      const session = (proposer.sessions as Map<bigint, { owner?: object | undefined }>).get(id)
-      const kept = session?.owner
-      if (session !== undefined) session.owner = owner
-      const problem = original(id, owner)
-      if (session !== undefined) session.owner = kept
-      return problem
-    })
+    replace<[Owned | undefined, object], unknown>(
+      proposer,
+      'sessionProblem',
+      (original) => (session, owner) => {
+        const kept = session?.owner
+        if (session !== undefined) session.owner = owner
+        const problem = original(session, owner)
+        if (session !== undefined) session.owner = kept
+        return problem
+      },
+    )
   }),
   ofProposer('a session that is over may go on at another server', (proposer) => {
     const tracker = proposer.sessions as {

@@ -17,11 +17,15 @@ interface LearnerInside {
 
 /** A learner for which packets are held back. */
 export interface HoldingInside {
-  takeHeld(): unknown
+  held: unknown
+  heldBytes: number
 }
 
 /** Drops the packets held back for a learner. */
-export const forget = (learner: HoldingInside): void => void learner.takeHeld()
+export function forget(learner: HoldingInside): void {
+  learner.held = undefined
+  learner.heldBytes = 0
+}
 
 export const synchronizationMutants: readonly Mutant[] = [
   ofLearner(

@@ -56,18 +56,19 @@ export class Broadcast {
   advanceCommit(): void {
     const { core, certainty } = this
     const { configs } = core.parts
-    // Another server may lead now: nothing is committed before this server has a confirmation.
-    if (certainty.isInDoubt) return
+    if (certainty.doubtedRound !== undefined) return
+    const { syncs } = certainty
     const { verifier } = configs
     const upTo = this.quorumZxid()
     const { outstanding } = core
     for (let next = outstanding.first; next !== undefined; next = outstanding.first) {
-      if (core.isOver || next.zxid > upTo || !certainty.answerSyncs(next.zxid)) break
+      if (core.isOver || next.zxid > upTo) break
+      if (syncs.length > 0 && !certainty.answerSyncs(next.zxid)) break
       outstanding.shift()
       this.commit(next)
     }
     if (core.isOver) return
-    certainty.answerSyncs()
+    if (syncs.length > 0) certainty.answerSyncs()
     // Other voters decide from now on, and they may have agreed already.
     if (verifier !== configs.verifier) this.advanceCommit()
   }
@@ -94,7 +95,7 @@ export class Broadcast {
     if (isReconfig) reconfiguration.commit(proposal)
     else this.sendCommits(proposal)
     ;(core.ready.deliver ??= []).push(proposal)
-    this.sendAfterCommit(zxid)
+    if (this.afterCommit.length > 0) this.sendAfterCommit(zxid)
     if (isReconfig) reconfiguration.committed()
   }
 

@@ -27,9 +27,13 @@ const sync = packetOf('sync', 0n)
 export class Certainty {
   private readonly core: LeaderCore
   private readonly confirmation: Confirmation
-  private readonly syncs = new Fifo<PendingSync>()
-  /** The round that must be confirmed before clients are answered again. */
-  private doubtedRound: number | undefined
+  /** Oldest first. */
+  readonly syncs = new Fifo<PendingSync>()
+  /**
+   * The round that must be confirmed before clients are answered again, because another server may
+   * lead now; undefined if there is no doubt.
+   */
+  doubtedRound: number | undefined
   /** When the first follower took this server's history; much earlier if this server stood still. */
   private followedSinceMs: number | undefined
 
@@ -41,14 +45,6 @@ export class Certainty {
       learners: core.learners,
       verifier: () => configs.verifier,
     })
-  }
-
-  get isInDoubt(): boolean {
-    return this.doubtedRound !== undefined
-  }
-
-  get pendingSyncs(): number {
-    return this.syncs.length
   }
 
   // --- rounds of pings -------------------------------------------------------------------------
@@ -111,7 +107,8 @@ export class Certainty {
     }
     const sinceMs = core.nowMs - this.confirmation.confirmedMs
     const isStale = sinceMs > leasePart * tickMs * syncLimit
-    if ((!isStale && !stoodStill) || core.isOver || this.isInDoubt) return false
+    if ((!isStale && !stoodStill) || core.isOver) return false
+    if (this.doubtedRound !== undefined) return false
     this.doubtedRound = this.beginRound()
     core.ready.hold = true
     return true
@@ -139,7 +136,7 @@ export class Certainty {
     for (let next = this.syncs.first; next !== undefined; next = this.syncs.first) {
       if (before !== undefined && next.after >= before) return true
       const isDue = next.after <= committedZxid && this.confirmation.isConfirmed(next.round)
-      if (!isDue || this.isInDoubt) return false
+      if (!isDue || this.doubtedRound !== undefined) return false
       this.syncs.shift()
       this.answer(next.asker)
     }

@@ -28,17 +28,13 @@ interface NextEpoch {
  */
 export class HandOver {
   private readonly core: LeaderCore
-  private readonly counterMax: bigint
+  /** The last counter of an epoch. */
+  readonly counterMax: bigint
   private next: NextEpoch | undefined
 
   constructor(core: LeaderCore) {
     this.core = core
     this.counterMax = core.options.counterMax ?? counterMaxDefault
-  }
-
-  /** Whether the epoch has room for this transaction, and is not ending. */
-  mayPropose(zxid: bigint): boolean {
-    return !this.core.isFinishing && counterOf(zxid) <= this.counterMax
   }
 
   /** The epoch is full. */

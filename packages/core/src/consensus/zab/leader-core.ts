@@ -12,6 +12,7 @@ import type { LeaderStart } from './sync-plan.ts'
  * is being made.
  */
 export class LeaderCore {
+  readonly self: ServerId
   readonly parts: LeaderParts
   readonly options: ZabOptions
   readonly learners: Learners
@@ -32,20 +33,19 @@ export class LeaderCore {
   /** The change of members that is proposed and not committed, if any. */
   reconfigZxid: bigint | undefined
   /** Ticks since the leader began; silence is counted from then on. */
-  halfTicks = 0
+  tick = 0
   nowMs = 0
-  private made: LeaderReady | undefined
+  /** The Ready that is being made. */
+  made: LeaderReady | undefined
 
   constructor(parts: LeaderParts, options: ZabOptions) {
+    this.self = parts.self
     this.parts = parts
     this.options = options
     this.start = { epoch: parts.epochs.current, zxid: parts.db.lastZxid }
     this.lastProposedZxid = this.committedZxid = parts.db.lastZxid
     this.discovery = new Discovery(parts, this.start)
-    this.learners = new Learners(
-      { ready: () => this.ready, trace: parts.trace },
-      options.learnerQueueBytesMax,
-    )
+    this.learners = new Learners(this, parts.trace, options.learnerQueueBytesMax)
   }
 
   /** The epoch that this server leads or is going to lead. */
@@ -53,24 +53,10 @@ export class LeaderCore {
     return this.discovery.epoch
   }
 
-  get self(): ServerId {
-    return this.parts.self
-  }
-
   /** Collects the requests to the driver. */
   get ready(): LeaderReady {
     this.made ??= new LeaderReady()
     return this.made
-  }
-
-  takeReady(): LeaderReady | undefined {
-    const { made } = this
-    this.made = undefined
-    return made
-  }
-
-  get tick(): number {
-    return Math.floor(this.halfTicks / 2)
   }
 
   get isReconfiguring(): boolean {

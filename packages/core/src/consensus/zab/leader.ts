@@ -68,6 +68,9 @@ export class Leader {
   private phase: Phase = 'choosingEpoch'
   /** When this phase ends at the latest. */
   private deadlineMs = Infinity
+  private halfTicks = 0
+  /** Acknowledgements have come since the last look at what they commit. */
+  private hasAcks = false
 
   constructor(parts: LeaderParts, options: ZabOptions) {
     this.core = new LeaderCore(parts, options)
@@ -114,12 +117,12 @@ export class Leader {
 
   /** Number of syncs that wait for an answer. */
   get pendingSyncs(): number {
-    return this.certainty.pendingSyncs
+    return this.certainty.syncs.length
   }
 
   /** Called before anything is logged: the leader must know of everything in its log. */
   mayPropose(zxid: bigint): boolean {
-    return this.handOver.mayPropose(zxid)
+    return !this.core.isFinishing && counterOf(zxid) <= this.handOver.counterMax
   }
 
   /** A voter that could lead instead and has logged up to a zxid; by default, everything. */
@@ -146,12 +149,15 @@ export class Leader {
     if (input.type === 'proposed') this.broadcast.proposed(input)
     else if (input.type === 'connected' && core.isOver) core.learners.close(input.learner)
     else if (!core.isOver) this.take(input)
-    if (core.learners.takeLosses()) this.checkConnections()
+    if (core.learners.hasLost) this.checkConnections()
   }
 
   /** The results of the inputs since the last call; undefined if there are none. */
   takeReady(): LeaderReady | undefined {
-    return this.core.takeReady()
+    const { core } = this
+    const { made } = core
+    core.made = undefined
+    return made
   }
 
   private take(input: Exclude<LeaderInput, { type: 'proposed' }>): void {
@@ -160,7 +166,7 @@ export class Leader {
         this.takePacket(input.learner, input.packet)
         return
       case 'packetsRead':
-        this.advanceCommit()
+        if (this.hasAcks) this.advanceCommit()
         return
       case 'logged':
         this.broadcast.acknowledge(this.core.self, input.zxid)
@@ -353,8 +359,9 @@ export class Leader {
         core.learners.send(learner, packetOf('ping', core.lastProposedZxid))
       }
     }
-    core.halfTicks++
-    if (core.halfTicks % 2 === 0 && this.isEstablished) this.dropSilent()
+    if (++this.halfTicks % 2 !== 0) return
+    core.tick++
+    if (this.isEstablished) this.dropSilent()
   }
 
   /** Drops learners that answer pings but log proposals too slowly. */
@@ -392,6 +399,7 @@ export class Leader {
   /** Without a quorum nothing can be confirmed, so the role ends at once instead of after a tick. */
   private checkConnections(): void {
     const { core } = this
+    core.learners.hasLost = false
     if (core.isOver || !this.isEstablished) return
     const connected = new Set<ServerId>([core.self])
     for (const learner of core.learners.led) {
@@ -459,6 +467,7 @@ export class Leader {
   private receiveAck(learner: LearnerProgress, zxid: bigint): void {
     const { core } = this
     if (counterOf(zxid) !== 0n) {
+      this.hasAcks = true
       learner.acks.acknowledged(zxid)
       if (!learner.isObserver) this.broadcast.acknowledge(learner.sid, zxid)
       return
@@ -492,8 +501,9 @@ export class Leader {
   }
 
   private advanceCommit(): void {
+    this.hasAcks = false
     this.broadcast.advanceCommit()
-    this.handOver.proceed()
+    if (this.core.isFinishing) this.handOver.proceed()
   }
 
   private touchSessions(data: Uint8Array | null): void {

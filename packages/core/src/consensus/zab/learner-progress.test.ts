@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
 import { LearnerProgress, type LearnerLink, type LearnerState } from './learner-progress.ts'
-import { packetOf } from './packets.ts'
 
 const link: LearnerLink = {
   remoteAddress: '',
@@ -51,16 +50,6 @@ test('a learner that is gone has reached no state, and does not come back', () =
     expect(learner.hasReached(state)).toBe(false)
     expect(() => learner.become(state)).toThrow(`from gone to ${state}`)
   }
-})
-
-test('what has to wait leaves in order', () => {
-  const learner = learnerIn('synchronizing')
-  const [first, second, third] = [1n, 2n, 3n].map((zxid) => packetOf('commit', zxid))
-  learner.hold()
-  expect([learner.keeps(first!, 10), learner.keeps(second!, 20)]).toEqual([true, true])
-  expect(learner.queuedBytes).toBe(30)
-  expect(learner.takeHeld()).toEqual([first, second])
-  expect([learner.keeps(third!, 40), learner.queuedBytes]).toEqual([false, 0])
 })
 
 test('a learner is listened to when it is its turn to speak', () => {

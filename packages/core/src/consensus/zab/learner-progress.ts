@@ -1,4 +1,4 @@
-import { packetTypes, type QuorumPacket } from '@zabra/protocol'
+import type { QuorumPacket } from '@zabra/protocol'
 import { assert } from '../../base/assert.ts'
 import { Fifo } from '../../base/fifo.ts'
 import type { ServerId } from '../../membership/quorum.ts'
@@ -115,11 +115,15 @@ export class LearnerProgress {
   /** The tick by which it must have sent something. */
   deadlineTick = Infinity
   requests = 0
+  /** Packets that wait until its history is sent; undefined if packets are sent at once. */
+  held: QuorumPacket[] | undefined
+  /** Bytes of these packets. */
+  heldBytes = 0
+  /** Whether it is read from now. */
+  isListenedTo = true
   private current: LearnerState = 'connected'
   /** The rounds of pings it has not answered yet. */
   private readonly pings = new Fifo<number>()
-  private held: QuorumPacket[] | undefined
-  private heldBytes = 0
 
   constructor(link: LearnerLink, joinedWallMs: number) {
     this.link = link
@@ -136,16 +140,12 @@ export class LearnerProgress {
     const { current } = this
     assert(successors[current].includes(next), `a learner changes from ${current} to ${next}`)
     this.current = next
+    this.isListenedTo = !waiting.has(next)
   }
 
   /** Whether it is in this state or a later one. */
   hasReached(state: LearnerState): boolean {
     return ranks[this.current] >= ranks[state]
-  }
-
-  /** Whether it is read from now. */
-  get isListenedTo(): boolean {
-    return !waiting.has(this.current)
   }
 
   /** Its history is being sent, and it has not acknowledged it. */
@@ -158,35 +158,6 @@ export class LearnerProgress {
   }
 
   // --- what it is sent -------------------------------------------------------------------------
-
-  /** From now on live packets are queued until `takeHeld`. */
-  hold(): void {
-    this.held ??= []
-  }
-
-  /** Queues a packet if it must wait; false if it may be sent at once. */
-  keeps(packet: QuorumPacket, bytes: number): boolean {
-    if (this.held === undefined) return false
-    this.held.push(packet)
-    this.heldBytes += bytes
-    return true
-  }
-
-  /** The queued packets, in order. From now on packets are sent at once. */
-  takeHeld(): readonly QuorumPacket[] {
-    const { held } = this
-    this.held = undefined
-    this.heldBytes = 0
-    return held ?? []
-  }
-
-  /** A packet is being sent to it. */
-  sending({ type, zxid }: QuorumPacket, nowMs: number): void {
-    // Transactions of the history it joins with are acknowledged with NEWLEADER, or later.
-    if (type === packetTypes.proposal && this.hasReached('acknowledged')) {
-      this.acks.sent(zxid, nowMs)
-    }
-  }
 
   /** Bytes it has not taken yet, without its history, which has limits of its own. */
   get queuedBytes(): number {

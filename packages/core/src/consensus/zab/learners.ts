@@ -1,4 +1,4 @@
-import type { QuorumPacket } from '@zabra/protocol'
+import { packetTypes, type QuorumPacket } from '@zabra/protocol'
 import type { ServerId } from '../../membership/quorum.ts'
 import type { LoggedTxn } from '../../storage/log/committed-log.ts'
 import type { LearnerProgress } from './learner-progress.ts'
@@ -71,21 +71,20 @@ export class Learners {
   /** Learners that have promised the epoch: synchronized, or being synchronized. */
   readonly led = new Set<LearnerProgress>()
   nowMs = 0
-  private hasLost = false
-  private readonly ready: () => ForLearners
+  /** A learner with a promise has gone, and the machine has not looked at what remains. */
+  hasLost = false
+  private readonly machine: { readonly ready: ForLearners }
   private readonly trace: ZabTrace
   private readonly queueBytesMax: number
 
+  /** What `ready` of the machine collects is for its driver. */
   constructor(
-    parts: {
-      /** Collects the requests to the driver. */
-      readonly ready: () => ForLearners
-      readonly trace: ZabTrace
-    },
+    machine: { readonly ready: ForLearners },
+    trace: ZabTrace,
     queueBytesMax = queueBytesMaxDefault,
   ) {
-    this.ready = parts.ready
-    this.trace = parts.trace
+    this.machine = machine
+    this.trace = trace
     this.queueBytesMax = queueBytesMax
   }
 
@@ -130,7 +129,7 @@ export class Learners {
   }
 
   close(learner: LearnerProgress): void {
-    const ready = this.ready()
+    const { ready } = this.machine
     ready.close ??= []
     ready.close.push(learner)
     this.remove(learner)
@@ -142,13 +141,6 @@ export class Learners {
     learner.become('gone')
     this.joining.delete(learner)
     if (this.led.delete(learner)) this.hasLost = true
-  }
-
-  /** Whether a learner with a promise has gone since the last call. */
-  takeLosses(): boolean {
-    const { hasLost } = this
-    this.hasLost = false
-    return hasLost
   }
 
   clear(): void {
@@ -167,15 +159,24 @@ export class Learners {
 
   /** Sends at once, ahead of queued packets. */
   send(learner: LearnerProgress, packet: QuorumPacket): void {
-    learner.sending(packet, this.nowMs)
-    const ready = this.ready()
+    // Transactions of the history it joins with are acknowledged with NEWLEADER, or later.
+    if (packet.type === packetTypes.proposal && learner.hasReached('acknowledged')) {
+      learner.acks.sent(packet.zxid, this.nowMs)
+    }
+    const { ready } = this.machine
     ready.send ??= []
     ready.send.push({ to: learner, packet })
   }
 
   /** Sends after all queued packets. The bytes count against the limit of the queue. */
   tell(learner: LearnerProgress, packet: QuorumPacket, bytes = 0): void {
-    if (!learner.keeps(packet, bytes)) this.send(learner, packet)
+    const { held } = learner
+    if (held === undefined) {
+      this.send(learner, packet)
+    } else {
+      held.push(packet)
+      learner.heldBytes += bytes
+    }
     if (learner.queuedBytes > this.queueBytesMax) this.drop(learner, 'too much waits for it')
   }
 
@@ -183,9 +184,17 @@ export class Learners {
     this.tell(learner, packetOf('proposal', zxid, payload), payload.length)
   }
 
+  /** From now on packets are queued, until `release`. */
+  hold(learner: LearnerProgress): void {
+    learner.held ??= []
+  }
+
   /** Sends the queued packets; from now on packets are sent at once. */
   release(learner: LearnerProgress): void {
-    for (const packet of learner.takeHeld()) this.send(learner, packet)
+    const { held = [] } = learner
+    learner.held = undefined
+    learner.heldBytes = 0
+    for (const packet of held) this.send(learner, packet)
   }
 
   sendUpToDate(learner: LearnerProgress): void {
@@ -195,13 +204,13 @@ export class Learners {
   }
 
   sendHistory(learner: LearnerProgress, plan: SyncPlan, zxid: bigint): void {
-    const ready = this.ready()
+    const { ready } = this.machine
     ready.history ??= []
     ready.history.push({ to: learner, plan, zxid })
   }
 
   listen(learner: LearnerProgress): void {
-    const ready = this.ready()
+    const { ready } = this.machine
     ready.listen ??= []
     ready.listen.push(learner)
   }

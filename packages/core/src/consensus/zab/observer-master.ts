@@ -127,7 +127,7 @@ export class ObserverMaster {
     this.parts = parts
     this.options = options
     const { trace, queueBytesMax } = parts
-    this.observers = new Learners({ ready: () => this.ready, trace }, queueBytesMax)
+    this.observers = new Learners(this, trace, queueBytesMax)
   }
 
   get observerCount(): number {
@@ -153,7 +153,8 @@ export class ObserverMaster {
     return made
   }
 
-  private get ready(): ObserverMasterReady {
+  /** Collects the requests to the driver. */
+  get ready(): ObserverMasterReady {
     this.made ??= new ObserverMasterReady()
     return this.made
   }
@@ -290,7 +291,7 @@ export class ObserverMaster {
     // The configuration at the end of the history.
     if (plan.kind !== 'snap') observer.config = configs.committedText
     observer.become('synchronizing')
-    observer.hold()
+    this.observers.hold(observer)
     this.observers.sendHistory(observer, plan, db.lastZxid)
   }
 
@@ -299,7 +300,7 @@ export class ObserverMaster {
     if (observer.state !== 'synchronizing') return
     // A snapshot may hold parts of transactions committed while it was sent: with those it is exact.
     if (observer.plan === 'snap') this.observers.release(observer)
-    observer.hold()
+    this.observers.hold(observer)
     const config = observer.config ?? configs.committedText
     this.observers.send(observer, packetOf('newLeader', epochStart(epoch), config))
     observer.become('sent')

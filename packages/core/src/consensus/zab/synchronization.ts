@@ -72,7 +72,7 @@ export class Synchronization {
       learner.history = plan.txns.at(-1)?.zxid ?? plan.zxid
       learner.config = this.configNow
     }
-    learner.hold()
+    core.learners.hold(learner)
     this.forward(learner, learner.history)
     core.learners.sendHistory(learner, plan, learner.history)
   }
@@ -143,7 +143,7 @@ export class Synchronization {
     // After the whole history: older releases of Apache sent it before, and lost data.
     core.learners.send(learner, packetOf('newLeader', epochStart(core.epoch), config))
     // Followers of many Apache releases fail over a commit between this and UPTODATE.
-    learner.hold()
+    core.learners.hold(learner)
     learner.become('sent')
     learner.deadlineTick = core.joinDeadline
     core.learners.listen(learner)

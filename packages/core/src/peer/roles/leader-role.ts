@@ -29,7 +29,7 @@ export function leaderRole(parts: RoleParts): Leading {
       trace: parts.zabTrace,
       serve: (port) => serve(parts, port, leading.leader.epoch),
       synced: (ticket) => pipeline.synced(ticket),
-      hold: (isOn) => pipeline.hold(isOn),
+      hold: (isOn) => pipeline.flow.hold(isOn),
       remedyFor: (from) => remedyFor(parts, from),
       joined: (sid) => electing.election.joined(sid),
     },

@@ -68,10 +68,9 @@ export class Batches {
     this.next = new LogBatch(memory)
   }
 
-  /** The batch to make durable now; `giveBack` ends its use. Undefined if it has no records. */
-  take(): LogBatch | undefined {
+  /** The batch to make durable now; `giveBack` ends its use. */
+  take(): LogBatch {
     const { next } = this
-    if (next.records === 0) return undefined
     this.next = this.spare.pop() ?? new LogBatch(this.memory)
     return next
   }
