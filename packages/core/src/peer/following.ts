@@ -1,4 +1,4 @@
-import { Writer, type QuorumPacket } from '@zabra/protocol'
+import { packetOf, Writer, type QuorumPacket } from '@zabra/protocol'
 import { Deferred } from '../base/deferred.ts'
 import { type Epochs } from '../storage/epochs.ts'
 import type { CommittedLog, LoggedTxn } from '../storage/log/committed-log.ts'
@@ -12,7 +12,7 @@ import {
   type StoreStep,
 } from '../consensus/zab/learner.ts'
 import type { Remedy, ZabOptions } from '../consensus/zab/options.ts'
-import { isPeerFault, LinkLostError, packetOf } from '../consensus/zab/packets.ts'
+import { isPeerFault, LinkLostError } from '../consensus/zab/packets.ts'
 import type { ZabStats } from '../consensus/zab/zab-stats.ts'
 import type { ClientPipeline } from '../service/client-pipeline.ts'
 import type { Clock } from '../service/pipeline-options.ts'

@@ -1,5 +1,6 @@
 import {
   codes,
+  packetOf,
   packetTypes,
   Reader,
   Writer,
@@ -8,7 +9,6 @@ import {
   type Txn,
   type TxnHeader,
 } from '@zabra/protocol'
-import { packetOf } from '../consensus/zab/packets.ts'
 import type { ClientPipeline } from '../service/client-pipeline.ts'
 import type { ClientConnection } from '../service/connection.ts'
 import type { GlobalUpstream } from '../service/sessions/local-sessions.ts'

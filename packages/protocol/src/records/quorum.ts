@@ -49,14 +49,19 @@ export const QuorumPacket = record({
 })
 export interface QuorumPacket extends TypeOf<typeof QuorumPacket> {}
 
-/** A packet as bytes of its own. */
-export function encodePacket(
+/** A packet by its name. */
+export function packetOf(
   name: PacketName,
   zxid: bigint,
   data: Uint8Array | null = null,
   authinfo: Id[] | null = null,
-): Uint8Array {
-  return encode(QuorumPacket, { type: packetTypes[name], zxid, data, authinfo })
+): QuorumPacket {
+  return { type: packetTypes[name], zxid, data, authinfo }
+}
+
+/** A packet as bytes of its own. */
+export function encodePacket(...packet: Parameters<typeof packetOf>): Uint8Array {
+  return encode(QuorumPacket, packetOf(...packet))
 }
 
 /** How a learner introduces itself. */

@@ -1,11 +1,10 @@
 import { assert } from '../../base/assert.ts'
-import type { QuorumPacket } from '@zabra/protocol'
+import { packetOf, type QuorumPacket } from '@zabra/protocol'
 import type { ServerId } from '../../membership/quorum.ts'
 import type { Certainty } from './certainty.ts'
 import type { LeaderCore } from './leader-core.ts'
 import type { Proposal } from './leader-ready.ts'
 import type { LearnerProgress } from './learner-progress.ts'
-import { packetOf } from './packets.ts'
 import type { Reconfiguration } from './reconfiguration.ts'
 
 /** The packet that tells a learner of a committed transaction. */

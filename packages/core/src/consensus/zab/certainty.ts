@@ -1,9 +1,9 @@
+import { packetOf } from '@zabra/protocol'
 import type { WriteTicket } from '../../service/write-ticket.ts'
 import { Fifo } from '../../base/fifo.ts'
 import { Confirmation } from './confirmation.ts'
 import type { LeaderCore } from './leader-core.ts'
 import type { LearnerProgress } from './learner-progress.ts'
-import { packetOf } from './packets.ts'
 
 /** The part of the followers' time limit that is relied on, because clocks differ in speed. */
 const leasePart = 0.9

@@ -1,8 +1,8 @@
+import { packetOf } from '@zabra/protocol'
 import { Fifo } from '../../base/fifo.ts'
 import type { QuorumVerifier, ServerId } from '../../membership/quorum.ts'
 import type { LearnerProgress } from './learner-progress.ts'
 import type { Learners } from './learners.ts'
-import { packetOf } from './packets.ts'
 
 interface Round {
   readonly number: number

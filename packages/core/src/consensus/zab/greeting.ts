@@ -1,6 +1,7 @@
 /** The first packets between a learner and its leader or observer master. */
 import {
   MalformedError,
+  packetOf,
   quorumProtocolVersion,
   Reader,
   readLearnerInfo,
@@ -13,7 +14,6 @@ import type { MembershipState } from '../../membership/membership-state.ts'
 import type { ServerId } from '../../membership/quorum.ts'
 import { epochStart } from '../../storage/zxid.ts'
 import type { ZabOptions } from './options.ts'
-import { packetOf } from './packets.ts'
 
 /** The introduction of a learner, in FOLLOWERINFO or OBSERVERINFO. */
 export function readIntroduction(

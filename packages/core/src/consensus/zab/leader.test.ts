@@ -1,5 +1,5 @@
 /** The machine of a leader by itself: what follows from which input. Its role is in peer/leading.test.ts. */
-import { Writer, LearnerInfo, packetName, type PacketName } from '@zabra/protocol'
+import { LearnerInfo, packetName, packetOf, Writer, type PacketName } from '@zabra/protocol'
 import fc from 'fast-check'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { threeMembers, zxidOf, show, int } from '../../../test/support/puppet.ts'
@@ -7,7 +7,6 @@ import { CommittedLog, type LoggedTxn } from '../../storage/log/committed-log.ts
 import { Leader } from './leader.ts'
 import type { LeaderInput, LeaderReady } from './leader-ready.ts'
 import { LearnerProgress } from './learner-progress.ts'
-import { packetOf } from './packets.ts'
 
 const options = { tickMs: 1000, initLimit: 10, syncLimit: 5 }
 const link = { remoteAddress: '', unsentBytes: 0, packetsSent: 0, packetsReceived: 0 }

@@ -2,6 +2,7 @@ import {
   codes,
   LearnerInfo,
   MalformedError,
+  packetOf,
   packetTypes,
   quorumProtocolVersion,
   Reader,
@@ -19,7 +20,7 @@ import { decodeTxn, type DecodedTxn } from './decoded-txn.ts'
 import { type Epochs } from '../../storage/epochs.ts'
 import { counterOf, epochOf, epochStart, follows } from '../../storage/zxid.ts'
 import type { ZabOptions, ZabTrace } from './options.ts'
-import { expectPacket, isPeerFault, packetOf, ProtocolError } from './packets.ts'
+import { expectPacket, isPeerFault, ProtocolError } from './packets.ts'
 import { changeForLearner, configOf, readConfig } from './role-change.ts'
 
 /** The parts of its server that a learner may read. Only its driver changes them. */

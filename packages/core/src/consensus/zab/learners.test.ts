@@ -1,8 +1,7 @@
-import type { QuorumPacket } from '@zabra/protocol'
+import { packetOf, type QuorumPacket } from '@zabra/protocol'
 import { expect, test } from 'vitest'
 import { LearnerProgress } from './learner-progress.ts'
 import { Learners, type ForLearners } from './learners.ts'
-import { packetOf } from './packets.ts'
 
 const link = { remoteAddress: '', unsentBytes: 0, packetsSent: 0, packetsReceived: 0 }
 const [first, second, third] = [1n, 2n, 3n].map((zxid) => packetOf('commit', zxid))

@@ -1,9 +1,8 @@
-import { packetTypes, type QuorumPacket } from '@zabra/protocol'
+import { packetOf, packetTypes, type QuorumPacket } from '@zabra/protocol'
 import type { ServerId } from '../../membership/quorum.ts'
 import type { LoggedTxn } from '../../storage/log/committed-log.ts'
 import type { LearnerProgress } from './learner-progress.ts'
 import type { ZabTrace } from './options.ts'
-import { packetOf } from './packets.ts'
 import type { SyncPlan } from './sync-plan.ts'
 
 /** The events on the connections of learners. */

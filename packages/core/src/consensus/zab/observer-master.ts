@@ -1,4 +1,4 @@
-import { codes, packetTypes, Reader, Writer, type QuorumPacket } from '@zabra/protocol'
+import { codes, packetOf, packetTypes, Reader, Writer, type QuorumPacket } from '@zabra/protocol'
 import { TimeoutError } from '../../base/timeout-error.ts'
 import type { MembershipState } from '../../membership/membership-state.ts'
 import type { ServerId } from '../../membership/quorum.ts'
@@ -14,7 +14,7 @@ import {
   type Outgoing,
 } from './learners.ts'
 import type { ZabOptions, ZabTrace } from './options.ts'
-import { expectPacket, isPeerFault, packetOf } from './packets.ts'
+import { expectPacket, isPeerFault } from './packets.ts'
 import { planSync } from './sync-plan.ts'
 
 /** The parts of its follower that an observer master may read. */

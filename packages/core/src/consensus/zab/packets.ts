@@ -3,7 +3,6 @@ import {
   MalformedError,
   packetName,
   packetTypes,
-  type Id,
   type PacketName,
   type QuorumPacket,
 } from '@zabra/protocol'
@@ -16,16 +15,6 @@ export class ProtocolError extends Error {
 /** The connection to another server is gone. */
 export class LinkLostError extends Error {
   override readonly name = 'LinkLostError'
-}
-
-/** A packet by its name. */
-export function packetOf(
-  name: PacketName,
-  zxid: bigint,
-  data: Uint8Array | null = null,
-  authinfo: Id[] | null = null,
-): QuorumPacket {
-  return { type: packetTypes[name], zxid, data, authinfo }
 }
 
 /** The packet's name, which must be one of these; otherwise the other side breaks the protocol. */

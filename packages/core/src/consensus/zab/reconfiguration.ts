@@ -1,11 +1,10 @@
-import { Writer, type QuorumPacket } from '@zabra/protocol'
+import { packetOf, Writer, type QuorumPacket } from '@zabra/protocol'
 import { verifierOf, type Membership } from '../../membership/membership.ts'
 import type { LeaderCore } from './leader-core.ts'
 import type { Proposal } from './leader-ready.ts'
 import type { Certainty } from './certainty.ts'
 import type { HandOver } from './hand-over.ts'
 import type { Synchronization } from './synchronization.ts'
-import { packetOf } from './packets.ts'
 import { mayGoOnLeading, RoleChange } from './role-change.ts'
 
 /** How a leader changes the members: both configurations must agree, then the new one decides alone. */

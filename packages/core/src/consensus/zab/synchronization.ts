@@ -1,9 +1,10 @@
+import { packetOf } from '@zabra/protocol'
 import { assert } from '../../base/assert.ts'
 import type { LoggedTxn } from '../../storage/log/committed-log.ts'
 import { epochStart } from '../../storage/zxid.ts'
 import type { LeaderCore } from './leader-core.ts'
 import type { LearnerProgress } from './learner-progress.ts'
-import { packetOf, ProtocolError } from './packets.ts'
+import { ProtocolError } from './packets.ts'
 import { planSync, type SyncPlan } from './sync-plan.ts'
 
 /** Transactions read from the log for a learner, up to the oldest in memory at that time. */

@@ -1,6 +1,5 @@
-import { QuorumPacket, Writer } from '@zabra/protocol'
+import { packetOf, QuorumPacket, Writer } from '@zabra/protocol'
 import { expect, test } from 'vitest'
-import { packetOf } from '../../consensus/zab/packets.ts'
 import { PacketLink } from './packet-link.ts'
 
 function openLink(): { link: PacketLink; closes: () => number } {

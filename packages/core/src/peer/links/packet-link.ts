@@ -1,6 +1,13 @@
-import { PacketReader, QuorumPacket, Writer, type Id, type PacketName } from '@zabra/protocol'
+import {
+  packetOf,
+  PacketReader,
+  QuorumPacket,
+  Writer,
+  type Id,
+  type PacketName,
+} from '@zabra/protocol'
 import { Deferred } from '../../base/deferred.ts'
-import { isPeerFault, LinkLostError, packetOf } from '../../consensus/zab/packets.ts'
+import { isPeerFault, LinkLostError } from '../../consensus/zab/packets.ts'
 
 /** The host's side of a connection between servers. */
 export interface PeerWire {
