@@ -74,7 +74,7 @@ function announce(server: RunningServer, tookMs: number): void {
   const what = hasPort
     ? `serves ZooKeeper clients on ${server.connectString}`
     : hasSecurePort
-      ? `serves ZooKeeper clients on ${server.secureConnectString}, by TLS alone`
+      ? `serves ZooKeeper clients on ${server.secureConnectString}, with TLS only`
       : 'runs, but no client port is open'
   const lines = [
     `zabra ${what} (ready in ${Math.round(tookMs)} ms)`,
@@ -85,7 +85,7 @@ function announce(server: RunningServer, tookMs: number): void {
   if (server.adminAddress !== undefined) lines.push(`  admin     ${server.adminAddress}`)
   if (server.consoleAddress !== undefined) lines.push(`  console   ${server.consoleAddress}`)
   if (server.metricsAddress !== undefined) lines.push(`  metrics   ${server.metricsAddress}`)
-  if (hasPort) lines.push(`  connect   zkCli.sh -server ${server.connectString}`)
+  if (hasPort) lines.push(`  connect   zabra shell --servers ${server.connectString}`)
   writeOrLose(process.stdout, `${lines.join('\n')}\n`)
 }
 

@@ -29,7 +29,7 @@ it is.`,
     const { data, stat } = await client.get(path)
     const before = textOf(data)
     if (before === undefined)
-      throw new CommandError(`the data of ${path} are not text`, {
+      throw new CommandError(`the data of ${path} is not text`, {
         hint: `\`zabra get --raw ${path} > FILE\` and \`zabra set ${path} --file FILE\` do`,
       })
     const folder = await mkdtemp(join(tmpdir(), 'zabra-edit-'))
@@ -51,7 +51,7 @@ it is.`,
       }
       if (isJson(before) && !isJson(textOf(after)) && options.yes !== true) {
         keeps = true
-        if (!(await confirm(`${path} was JSON and is none any more. Save?`, '--yes'))) {
+        if (!(await confirm(`${path} was valid JSON and no longer is. Save?`, '--yes'))) {
           out.note(`nothing was saved; your text is in ${draft}`)
           return exitCodes.no
         }

@@ -38,7 +38,7 @@ the program gets SIGTERM, and SIGKILL before another client can lead. Exits with
       const candidates = await new Election(client, path).candidates({ signal })
       const shown = candidates.map(({ id, epoch, path: node }) => ({ id, epoch: hex(epoch), node }))
       if (out.json) return out.data({ path, leader: shown[0] ?? null, candidates: shown.slice(1) })
-      if (shown.length === 0) return out.note(`nobody stands for ${path}`)
+      if (shown.length === 0) return out.note(`${path} has no candidates`)
       return out.table(
         ['', 'ID', 'EPOCH', 'NODE'],
         shown.map(({ id, epoch, node }, index) => [index === 0 ? 'leader' : '', id, epoch, node]),

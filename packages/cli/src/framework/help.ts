@@ -47,7 +47,7 @@ function overview(style: Style): string {
   }
   parts.push(
     '`zabra help COMMAND` shows arguments, options and examples.\n' +
-      'Servers: --servers, --context, ZABRA_SERVERS, `zabra context use`; else 127.0.0.1:2181.\n',
+      'Servers: --servers, --context, ZABRA_SERVERS, `zabra context use`; 127.0.0.1:2181 by default.\n',
   )
   return parts.join('\n')
 }

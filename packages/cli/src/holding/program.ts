@@ -4,6 +4,12 @@ import { CommandError } from '../framework/errors.ts'
 import { exitCodes } from '../framework/exit-codes.ts'
 import type { Io } from '../framework/io.ts'
 
+/** Why a program cannot be started, by the code of the operating system. */
+const reasons: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such program',
+  EACCES: 'it may not be executed',
+}
+
 /** Exit codes of shells: 128 and the number of the signal that ended a program. */
 const signalBase = 128
 
@@ -30,7 +36,7 @@ export class Program {
     this.ended = new Promise((resolve, reject) => {
       this.child.once('error', (cause: Error & { code?: string }) =>
         reject(
-          new CommandError(`cannot run ${file}: ${cause.code ?? cause.message}`, {
+          new CommandError(`cannot run ${file}: ${reasons[cause.code ?? ''] ?? cause.message}`, {
             code: 'cannotRun',
             exitCode: exitCodes.failed,
             cause,

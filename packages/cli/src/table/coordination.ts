@@ -7,10 +7,10 @@ export const coordination: CommandTable = {
   lock: entry('Run a program while holding a lock', () => import('../commands/lock.ts')),
   elect: entry('Run a program while leading', () => import('../commands/elect.ts')),
   semaphore: entry('Run a program with a permit', () => import('../commands/semaphore.ts')),
-  barrier: entry('Hold programs up, and let them pass', () => import('../commands/barrier.ts')),
+  barrier: entry('Raise, lower and wait at a barrier', () => import('../commands/barrier.ts')),
   queue: entry('Put items into a queue, and take them', () => import('../commands/queue.ts')),
   locks: entry('Show holders and waiters of locks', () => import('../commands/locks.ts')),
-  sessions: entry('Who is connected', () => import('../commands/sessions.ts')),
+  sessions: entry('List sessions: who is connected, from where', () => import('../commands/sessions.ts')),
   ephemerals: entry(
     'Ephemeral nodes and their sessions',
     () => import('../commands/ephemerals.ts'),

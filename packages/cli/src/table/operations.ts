@@ -30,13 +30,13 @@ export const operations: CommandTable = {
     () => import('../commands/restore.ts'),
   ),
   history: entry(
-    'What changed, and what the tree was like',
+    'Show what changed, and past states of the tree',
     () => import('../commands/history.ts'),
   ),
-  why: entry('Why a session expired', () => import('../commands/why.ts')),
+  why: entry('Explain why a session expired', () => import('../commands/why.ts')),
   log: entry('Read transaction logs, offline', () => import('../commands/log.ts')),
   snapshot: entry('Read snapshots, offline', () => import('../commands/snapshot.ts')),
-  config: entry('What a zoo.cfg does here', () => import('../commands/config.ts')),
-  tls: entry('Certificates: make them, and see what is served', () => import('../commands/tls.ts')),
+  config: entry('Explain and check a zoo.cfg', () => import('../commands/config.ts')),
+  tls: entry('Create certificates, and check what is served', () => import('../commands/tls.ts')),
   doctor: entry('Examine this machine and the ensemble', () => import('../commands/doctor.ts')),
 }

@@ -6,7 +6,7 @@ export const servers: CommandTable = {
   dev: entry('Start temporary servers', () => import('../commands/dev.ts')),
   'dev-member': hiddenEntry('A server of `zabra dev`', () => import('../commands/dev-member.ts')),
   shell: entry(
-    'Every command of zkCli.sh and of zabra, with a prompt or from a pipe',
+    'Run commands of zkCli.sh and of zabra, at a prompt or from a pipe',
     () => import('../commands/shell.ts'),
   ),
 }

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { explainConfig, loadConfig } from '@zabra/server'
 import { defineCommand } from '../../framework/command.ts'
-import { CommandError } from '../../framework/errors.ts'
 import { exitCodes } from '../../framework/exit-codes.ts'
 
 export const command = defineCommand({
@@ -19,7 +18,7 @@ whether it is dangerous. Exit code 1 means that a server would not start with th
   ],
   async run({ args, options, out, io }) {
     const { file } = args
-    const text = read(file)
+    const text = readFileSync(file, 'utf8')
     const { diagnostics } = loadConfig({ file, env: options.env === true ? io.env : {} })
     const lines = explainConfig(text)
     const isFine = diagnostics.every(({ severity }) => severity !== 'error')
@@ -60,15 +59,3 @@ whether it is dangerous. Exit code 1 means that a server would not start with th
 })
 
 const secret = (key: string): boolean => /password|superDigest/i.test(key)
-
-function read(file: string): string {
-  try {
-    return readFileSync(file, 'utf8')
-  } catch (cause) {
-    throw new CommandError(`cannot read ${file}: ${(cause as NodeJS.ErrnoException).code}`, {
-      code: 'noFile',
-      exitCode: exitCodes.notFound,
-      cause,
-    })
-  }
-}

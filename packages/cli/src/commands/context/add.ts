@@ -29,7 +29,7 @@ current one.`,
     const { servers, auth, timeout, sessionTimeout, readOnly } = options
     if (!/^[\w.-]+$/.test(name))
       throw new UsageError(
-        `'${name}' is no name for a context`,
+        `'${name}' is not a valid name of a context`,
         'letters, digits, ., - and _ make one',
       )
     if (servers === undefined) throw new UsageError('--servers is missing')

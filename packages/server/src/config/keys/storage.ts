@@ -139,25 +139,25 @@ export const retention = {
   ),
 } as const
 
-const ours = "zabra's own; ZooKeeper takes no notice of it."
+const ours = 'Only in zabra; ZooKeeper ignores it.'
 
 export const history = {
   'history.enabled': setting(
     bool,
     true,
-    'Logs and snapshots that recovery needs no more are kept in folders named `history`, and the past can be asked for ([history](history.md)). Without it they are deleted, as ZooKeeper does, and what recovery needs is all that the past can be read from.',
+    'Keep logs and snapshots that recovery no longer needs in folders named `history`, so that the past can be read ([history](history.md)). If false, they are deleted, as in ZooKeeper, and only files that recovery needs show the past.',
     { departs: ours },
   ),
   'history.retainBytes': setting(
     long,
     2 * 1024 ** 3,
-    'Bound for the folders `history`, besides `autopurge.retainBytes`; the oldest goes first. 0 for no bound.',
+    'Maximum bytes in the folders `history`, in addition to `autopurge.retainBytes`. The oldest files are deleted first. 0 for no limit.',
     { range: { min: 0, outside: 'error' }, departs: ours },
   ),
   'history.retainDays': setting(
     days,
     30 * 86_400_000,
-    'What is older goes from the folders `history`; 0 for no bound.',
+    'Maximum age of changes in the folders `history`; older files are deleted. 0 for no limit.',
     { departs: ours },
   ),
 } as const
