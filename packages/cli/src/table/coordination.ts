@@ -10,7 +10,10 @@ export const coordination: CommandTable = {
   barrier: entry('Raise, lower and wait at a barrier', () => import('../commands/barrier.ts')),
   queue: entry('Put items into a queue, and take them', () => import('../commands/queue.ts')),
   locks: entry('Show holders and waiters of locks', () => import('../commands/locks.ts')),
-  sessions: entry('List sessions: who is connected, from where', () => import('../commands/sessions.ts')),
+  sessions: entry(
+    'List sessions: who is connected, from where',
+    () => import('../commands/sessions.ts'),
+  ),
   ephemerals: entry(
     'Ephemeral nodes and their sessions',
     () => import('../commands/ephemerals.ts'),

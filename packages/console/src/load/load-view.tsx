@@ -88,7 +88,7 @@ function Requests({ shown }: { readonly shown: Exclude<Part, 'large'> }) {
           <p class="muted">
             {shown === 'slow'
               ? 'Requests that took 20 ms or longer'
-              : 'Estimates from about one request in 64'}
+              : 'Estimates from a sample of the requests'}
             , of the last {lastingText(value.coveredMs)}, on this server only.
             {shown === 'paths' && value.hidden > 0 && ` ${hiddenText(value.hidden, 'path')}`}
           </p>

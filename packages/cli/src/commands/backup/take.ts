@@ -78,7 +78,10 @@ back to the last backup, or have a different history.`,
   async run({ options, out, io, signal, settings }) {
     const { output, dataDir, keep, fullEvery } = options
     if (output === undefined)
-      throw new UsageError('--output names the directory of the backups', 'for example --output /backups/zookeeper')
+      throw new UsageError(
+        '--output names the directory of the backups',
+        'for example --output /backups/zookeeper',
+      )
     if (keep !== undefined && keep < 1) throw new UsageError('--keep is at least 1')
     if (fullEvery !== undefined && fullEvery < 1) throw new UsageError('--full-every is at least 1')
     if (options.after !== undefined && output !== '-')
@@ -88,7 +91,10 @@ back to the last backup, or have a different history.`,
     if (dataDir !== undefined && options.admin !== undefined)
       throw new UsageError('--data-dir or --admin, not both')
     if (output === '-' && io.stdout.isTTY === true)
-      throw new UsageError('a backup cannot be written to a terminal', 'send it to a pipe or a file')
+      throw new UsageError(
+        'a backup cannot be written to a terminal',
+        'send it to a pipe or a file',
+      )
     const { takeIntoDirectory, takeToStream } = await import('../../backup/take.ts')
     const progress = out.progress('copying bytes')
     const takeOptions = {

@@ -16,7 +16,7 @@ export const load: readonly Route[] = [
     method: 'GET',
     path: '/load',
     summary:
-      'What the requests of the last minute or two were about and who sent them, estimated from about one in 64, and the slowest',
+      'What the requests of the last minute or two were about and who sent them, estimated from a sample, and the slowest',
     role: 'private',
     parameters: {
       limit: { kind: 'integer', description: 'How many of each', minimum: 1, maximum: pageMax },
