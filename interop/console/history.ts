@@ -395,10 +395,10 @@ async function rights(stage: Stage, { whole }: Written): Promise<void> {
   await page.getByRole('region', { name: 'Comparison' }).waitFor()
   check('the administrator sees versions that he may read', true)
   await stage.goTo(page, `#/history?${query({ show: 'versions', path: '/shop/prices' })}`)
-  await page.getByText('everybody may everything').waitFor()
+  await page.getByText('everybody may do everything').waitFor()
   check(
     'a change of the ACL is shown in words',
-    await page.getByText('user boss may everything').isVisible(),
+    await page.getByText('user boss may do everything').isVisible(),
   )
   await page.context().close()
 

@@ -137,7 +137,7 @@ export async function tree(stage: Stage): Promise<void> {
     await dialog.getByLabel('Access').selectOption('shared')
     await stage.axe(page, 'the dialog of a new znode')
   })
-  await page.getByText('user boss may everything').waitFor()
+  await page.getByText('user boss may do everything').waitFor()
   await page.getByText('everybody may read').waitFor()
   check('a new znode has the access that was chosen', true)
   await page.getByRole('button', { name: 'Edit access' }).click()
@@ -168,7 +168,7 @@ export async function tree(stage: Stage): Promise<void> {
   await ann.close()
   await page.getByRole('button', { name: 'Edit access' }).click()
   await access
-    .getByRole('group', { name: 'user boss may everything' })
+    .getByRole('group', { name: 'user boss may do everything' })
     .getByRole('button', { name: 'Remove' })
     .click()
   await access.getByText('You could not change this access any more.').waitFor()

@@ -111,7 +111,10 @@ describe('zabra lock', () => {
 
   test('a program that does not exist is named', async () => {
     const { code, stderr } = await zabra('lock', '/l6', '--', 'no-such-program')
-    expect([code, stderr]).toEqual([7, expect.stringMatching(/cannot run no-such-program: there is no such program/)])
+    expect([code, stderr]).toEqual([
+      7,
+      expect.stringMatching(/cannot run no-such-program: there is no such program/),
+    ])
   })
 
   test('a grace longer than the session is refused', async () => {

@@ -101,7 +101,7 @@ export function CreateDialog({
             value={access}
             onChange={(event) => setAccess(event.currentTarget.value as Access)}
           >
-            <option value="open">everybody may everything</option>
+            <option value="open">everybody may do everything</option>
             <option value="parent">the same as for {parent}</option>
             <option value="own" disabled={!isKnown}>
               only you, as you are signed in

@@ -16,7 +16,7 @@ test('bytes that are no text are not shown as text', () => {
 })
 
 test('permissions are said in words', () => {
-  expect(permsText('crwda')).toBe('everything')
+  expect(permsText('crwda')).toBe('do everything')
   expect(permsText('ra')).toBe('read, change the ACL')
   expect(permsText('')).toBe('nothing')
 })

@@ -62,7 +62,7 @@ const permissionWords: Readonly<Record<string, string>> = {
 }
 
 export function permsText(perms: string): string {
-  if (Array.from('crwda').every((letter) => perms.includes(letter))) return 'everything'
+  if (Array.from('crwda').every((letter) => perms.includes(letter))) return 'do everything'
   const words = Object.entries(permissionWords).filter(([letter]) => perms.includes(letter))
   return words.map(([, word]) => word).join(', ') || 'nothing'
 }
