@@ -28,6 +28,7 @@ import { derivedProblems } from './history/derived.ts'
 import { recoveryOf } from './history/recorder.ts'
 import type { Transcript } from './history/transcript.ts'
 import { dumpTree } from './history/tree-dump.ts'
+import { hasWrongTree, withoutWrong } from './faults/wrong-tree.ts'
 import type { Mutant } from './cluster/mutant.ts'
 import { drawProgram, makeMany, roots, type WorkStep } from './workload/program.ts'
 import { Random } from './world/random.ts'
@@ -77,6 +78,8 @@ const slowFaults: ReadonlySet<string> = new Set([
   'visitors',
 ])
 const slowFaultMs = 12_000
+/** More than all remedies for a wrong tree need. */
+const writesToHeal = 8
 /** After this many violations more of them add nothing. */
 const violationsMax = 20
 
@@ -90,6 +93,8 @@ class Run {
   private readonly cluster: Cluster
   private readonly program: readonly WorkStep[]
   private readonly faults: readonly Fault[]
+  /** A wrong tree is the only fault, so it must not become that of all servers. */
+  private readonly mustHeal: boolean
   private readonly durationMs: number
   /** The number of nodes in one directory, created first. */
   private readonly manyNodes: number
@@ -141,18 +146,30 @@ class Run {
       dataBytesMax: plan.pick([50, 600, 5000]),
       manyNodes: this.manyNodes,
     })
-    const faults = plan.chance(0.1) ? 0 : plan.between(1, 14) * times
+    const faultCount = plan.chance(0.1) ? 0 : plan.between(1, 14) * times
     const isEnsemble = servers > 1
-    this.faults = [
-      ...drawFaults(random.fork('faults'), { clients, durationMs, faults, isEnsemble }),
+    const faults = [
+      ...drawFaults(random.fork('faults'), {
+        clients,
+        durationMs,
+        faults: faultCount,
+        isEnsemble,
+      }),
       ...drawFavored(random.fork('favored faults'), mutant?.faults ?? [], { clients, durationMs }),
       ...(isEnsemble ? drawHandOvers(random.fork('hand-overs'), { durationMs }) : []),
       ...drawWindows(random.fork('windows'), {
         durationMs,
+        isEnsemble,
         isChanging: this.isChanging,
         hasReadOnlyMode: this.cluster.servers[0]!.options.ensemble?.zab.readOnlyMode === true,
       }),
     ]
+    // If servers are missing, nobody may be able to tell which tree is the wrong one.
+    this.mustHeal = !this.isChanging && random.fork('wrong tree').chance(0.6)
+    const wrongTrees = faults.filter(({ kind }) => kind === 'wrongTree')
+    const isOnly = this.mustHeal && wrongTrees.length > 0
+    this.faults = isOnly ? wrongTrees : faults
+    if (isOnly) for (const { disk } of this.cluster.servers) disk.condition.snapshotSlowness = 1
     // If members change, the servers needed for a quorum are not known in advance.
     this.fullServers = this.isChanging ? [] : drawMinority(random.fork('full disks'), this.cluster)
     this.changes = this.isChanging ? drawChanges(random.fork('changes'), durationMs) : []
@@ -387,15 +404,35 @@ class Run {
       return states.size === 1 && !states.has('not serving')
     }
     await this.live(progressMsMax, isAgreed)
+    if (recorder.ensemble!.treesMayDiffer) await this.writeUntil(isAgreed)
     if (!isAgreed()) {
       const states = servers.map((server) => `${server.name} ${stateOf(server)}`)
       this.violate(`the servers do not come to agree: ${states.join('; ')}`)
       return
     }
+    this.checkHealed()
     for (const { name, process } of servers) this.see(name, process!.peer!.db)
     this.checkMembers()
     this.agreed = recorder.ensemble!.historyUpTo(servers[0]!.process!.peer!.lastZxid)
     recorder.ensemble!.checkNothingDeliveredIsLost(this.agreed)
+  }
+
+  private checkHealed(): void {
+    const { servers, recorder } = this.cluster
+    if (!recorder.ensemble!.treesMayDiffer) return
+    const isWrong = servers.some(({ process }) => hasWrongTree(process!.peer!.db))
+    recorder.count(`wrong tree: ${isWrong ? 'taken for right' : 'healed'}`)
+  }
+
+  /** Servers notice that their trees differ when something is written, twice for each remedy. */
+  private async writeUntil(isAgreed: () => boolean): Promise<void> {
+    const [first] = this.cluster.clients
+    const isIdle = (): boolean => first!.isIdle
+    for (let writes = 0; writes < writesToHeal; writes++) {
+      first!.ask({ op: 'setData', path: '/b', data: `to notice, ${writes}`, version: -1 })
+      await this.live(progressMsMax, isIdle)
+    }
+    await this.live(progressMsMax, isAgreed)
   }
 
   /** Clients must read the configuration that the servers use, and one of its members leads. */
@@ -417,7 +454,8 @@ class Run {
 
   private see(name: string, db: Database): void {
     for (const problem of derivedProblems(db)) this.violate(`${name}: ${problem}`)
-    this.seen.push({ name, zxid: db.lastZxid, tree: dumpTree(db) })
+    const tree = this.mustHeal ? dumpTree(db) : withoutWrong(dumpTree(db))
+    this.seen.push({ name, zxid: db.lastZxid, tree })
   }
 
   private check(): void {

@@ -136,6 +136,23 @@ test('a leader with a wrong snapshot is outvoted, and takes the tree of the next
   for (const server of followers) expect(remedies(server)).toEqual(['leader: reload'])
 })
 
+test('a follower whose memory has changed reads its disk before it may lead', async () => {
+  const { leader, followers } = ensemble
+  const [right, wrong] = followers.toSorted((a, b) => Number(a.id - b.id)) as [
+    TestServer,
+    TestServer,
+  ]
+  writer = await leader.connect()
+  await write(2)
+  await ensemble.until('all know', () => wrong.lastZxid === leader.lastZxid)
+  corrupt(wrong)
+  leader.crash()
+  await ensemble.serving(2)
+  expect(remedies(wrong)).toEqual(['log: reload'])
+  expect(wrong.isLeading).toBe(true)
+  expect(wrong.paths).toEqual(right.paths)
+})
+
 test('digests that differ for good take nobody away for long', async () => {
   const { leader, followers } = ensemble
   writer = await leader.connect()

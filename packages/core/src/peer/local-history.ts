@@ -92,6 +92,15 @@ export class LocalHistory {
     this.parts.committedLog.add({ zxid, payload })
   }
 
+  /** False if the last transaction in the log has another digest than the tree. */
+  get hasDigestOfLog(): boolean {
+    const { db, committedLog } = this.parts
+    const last = committedLog.all().at(-1)
+    if (!db.options.digests || !db.isExact || last?.zxid !== db.lastTxnZxid) return true
+    const { digest } = decodeTxn(last.zxid, last.payload, db.memory)
+    return digest === undefined || BigInt.asUintN(64, digest) === db.tree.digest.value
+  }
+
   /** Replaces the content of the database. */
   become(db: Database): void {
     this.parts.db.adopt(db)

@@ -7,6 +7,7 @@ import {
   type ZabEvent,
 } from '@zabra/core'
 import type { Damage } from '../faults/rot.ts'
+import { hasWrongTree } from '../faults/wrong-tree.ts'
 import type { Recorder, Recovery } from '../history/recorder.ts'
 import type { Mutant } from './mutant.ts'
 import type { Network, StreamEnd } from '../world/network.ts'
@@ -202,8 +203,10 @@ export class SimServer {
     ensemble?.applied(zxid, payload)
     // What it applies while it leads or follows is committed.
     const peer = this.process?.alive === true ? this.process.peer : undefined
-    if (peer !== undefined && this.takesPart)
-      ensemble?.deliver(this.name, zxid, peer.db.tree.digest.value)
+    if (ensemble === undefined || peer === undefined || !this.takesPart) return
+    const { db } = peer
+    const counts = !ensemble.treesMayDiffer || !hasWrongTree(db)
+    ensemble.deliver(this.name, zxid, counts ? db.tree.digest.value : undefined)
   }
 
   private zab(event: ZabEvent): void {
@@ -277,7 +280,8 @@ export class SimServer {
 
   private traced(event: TraceEvent | { readonly type: string }): void {
     this.recorder.count(`server: ${event.type}`)
-    if (event.type === 'digestMismatch') {
+    // What a leader with a wrong tree predicted stays in all logs.
+    if (event.type === 'digestMismatch' && this.recorder.ensemble?.treesMayDiffer !== true) {
       this.recorder.violation(`${this.name} found that its tree has not the digest it must have`)
     }
   }

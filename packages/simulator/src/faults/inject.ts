@@ -14,6 +14,7 @@ import { strandLeader } from './strand.ts'
 import { twoHistories } from './two-histories.ts'
 import { visitors } from './visitors.ts'
 import { withdrawnAck } from './withdrawn.ts'
+import { wrongTree } from './wrong-tree.ts'
 
 /** Injects a fault now. */
 export function inject(cluster: Cluster, fault: Fault): void {
@@ -65,6 +66,9 @@ export function inject(cluster: Cluster, fault: Fault): void {
       return
     case 'visitors':
       visitors(cluster, server, fault)
+      return
+    case 'wrongTree':
+      wrongTree(cluster, server, fault)
       return
     case 'configRefused':
       // For a while, or until everything heals.

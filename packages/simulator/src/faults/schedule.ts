@@ -51,13 +51,14 @@ const ensembleWeights = {
   serverPartition: 4,
   serverReset: 5,
 } as const
-/** The last four are drawn separately, so that the others stay as they are. */
+/** The last five are drawn separately, so that the others stay as they are. */
 export type FaultKind =
   | keyof typeof ensembleWeights
   | 'handOver'
   | 'damage'
   | 'configRefused'
   | 'visitors'
+  | 'wrongTree'
 
 export interface ScheduleOptions {
   readonly durationMs: number
@@ -127,9 +128,10 @@ export function drawWindows(
   random: Random,
   {
     durationMs,
+    isEnsemble,
     isChanging,
     hasReadOnlyMode,
-  }: { durationMs: number; isChanging: boolean; hasReadOnlyMode: boolean },
+  }: { durationMs: number; isEnsemble: boolean; isChanging: boolean; hasReadOnlyMode: boolean },
 ): Fault[] {
   const drawn: Fault[] = []
   const draw = (kind: FaultKind, chance: number, most: number): void => {
@@ -141,6 +143,7 @@ export function drawWindows(
     }
   }
   draw('damage', 0.15, 4)
+  if (isEnsemble) draw('wrongTree', 0.08, 2)
   if (hasReadOnlyMode) draw('visitors', 0.7, 2)
   if (isChanging) {
     draw('configRefused', 0.25, 4)

@@ -33,6 +33,8 @@ const reconfigType = 16
 const accusations = /something is missing|not the next proposal|only of what is committed/
 
 export class EnsembleRecord {
+  /** The memory of a server was changed, so digests may differ for a while. */
+  treesMayDiffer = false
   readonly promises: Promises
   readonly snapshots: Snapshots
   /** The initial configuration. */
@@ -315,8 +317,8 @@ export class EnsembleRecord {
     if (TxnHeader.read(new Reader(payload)).type === reconfigType) this.changes.add(zxid)
   }
 
-  /** A transaction was applied as committed, and left the tree with this digest. */
-  deliver(server: string, zxid: bigint, digest: bigint): void {
+  /** A transaction was applied as committed, and left the tree with this digest, if it counts. */
+  deliver(server: string, zxid: bigint, digest: bigint | undefined): void {
     const last = this.last.get(server)
     if (last !== undefined && !follows(last, zxid)) {
       this.recorder.violation(`${server} delivers ${hex(zxid)} behind ${hex(last)}`)
@@ -326,6 +328,7 @@ export class EnsembleRecord {
       this.delivered.set(zxid, server)
       this.checkHeld(server, zxid)
     }
+    if (digest === undefined) return
     const other = this.digests.get(zxid)
     if (other === undefined) this.digests.set(zxid, { digest, server })
     else if (other.digest !== digest) {

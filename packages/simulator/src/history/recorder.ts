@@ -8,6 +8,7 @@ import {
   type Membership,
   type MemoryDisk,
 } from '@zabra/core'
+import { withoutWrong } from '../faults/wrong-tree.ts'
 import { derivedProblems } from './derived.ts'
 import type { SimServer } from '../cluster/server.ts'
 import type { World } from '../world/world.ts'
@@ -121,7 +122,8 @@ export class Recorder {
     }
     for (const problem of derivedProblems(db)) this.violation(`${server.name}: ${problem}`)
     const { name, life } = server
-    this.lives.push({ server: name, life, zxid: actual.zxid, tree: dumpTree(db) })
+    const tree = this.ensemble?.treesMayDiffer === true ? withoutWrong(dumpTree(db)) : dumpTree(db)
+    this.lives.push({ server: name, life, zxid: actual.zxid, tree })
     if (this.ensemble === undefined) {
       for (const zxid of this.log.keys()) if (zxid > actual.zxid) this.log.delete(zxid)
     }

@@ -3,6 +3,7 @@ import type { Membership, WriteHandle } from '@zabra/core'
 import type { SimDisk } from '../world/sim-disk.ts'
 import { changed } from './changed-disk.ts'
 import { inside, replace } from './inside.ts'
+import { onRole } from './roles.ts'
 import type { Mutant } from '../cluster/mutant.ts'
 
 /** By what a process sees of each. */
@@ -28,6 +29,26 @@ export const windowMutants: readonly Mutant[] = [
         Reflect.set(inside(peer, 'pipeline', 'upstream'), 'isReadOnly', false)
       })
     },
+  },
+  {
+    name: 'a follower whose tree differs goes on',
+    servers: 3,
+    faults: ['wrongTree'],
+    joined: (peer) =>
+      onRole(peer, ['following'], (role) => replace(role, 'treeDiffers', () => () => {})),
+  },
+  {
+    name: 'a leader that its own prediction or a quorum contradicts goes on',
+    servers: 3,
+    faults: ['wrongTree'],
+    joined: (peer) => onRole(peer, ['leading'], (role) => replace(role, 'makeWay', () => () => {})),
+  },
+  {
+    name: 'a server whose tree differs only reads its disk again',
+    servers: 3,
+    faults: ['wrongTree'],
+    joined: (peer) =>
+      replace(inside(peer, 'parts', 'standing'), 'treeDiffers', () => () => 'reload'),
   },
   {
     name: 'a configuration that cannot be saved does not count',

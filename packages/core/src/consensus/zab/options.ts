@@ -86,6 +86,8 @@ export type ZabEvent =
 export type Contradiction =
   /** The leader computed another digest. */
   | 'leader'
+  /** The last transaction in its log has another digest. */
+  | 'log'
   /** As leader: a quorum computed another digest. */
   | 'quorum'
   /** As leader: it predicted another digest when it proposed the transaction. */

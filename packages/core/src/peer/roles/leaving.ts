@@ -38,6 +38,7 @@ export class Leaving implements Role<void> {
       await journal.undisturbed(() => history.reload())
     } else {
       this.applyUncommitted()
+      await this.checkTree()
     }
     members.readLogged()
   }
@@ -46,6 +47,14 @@ export class Leaving implements Role<void> {
     const { history, service } = this.parts
     if (this.canWrite() || this.remains.memoryDiffersFromDisk) await history.flush()
     else await service.serveReadsWhile(() => history.flush())
+  }
+
+  /** This server may lead next, and its tree would be everybody's: it must be the one of its log. */
+  private async checkTree(): Promise<void> {
+    const { history, journal, zabTrace } = this.parts
+    if (history.hasDigestOfLog) return
+    zabTrace({ type: 'treeDiffers', from: 'log', remedy: 'reload' })
+    await journal.undisturbed(() => history.reload())
   }
 
   private applyUncommitted(): void {
