@@ -3,8 +3,10 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { TestEnsemble } from '../../test/support/ensemble.ts'
 import type { TestClient } from '../../test/support/test-client.ts'
 import type { TestServer } from '../../test/support/test-server.ts'
+import type { Leading } from './leading.ts'
 import { openAclId } from '../state/tree/tree.ts'
 
+const directory = 'data/version-2'
 let ensemble: TestEnsemble
 let writer: TestClient
 let made = 0
@@ -26,6 +28,28 @@ function corrupt({ peer }: TestServer): void {
   const none = new Uint8Array(0)
   const node = { data: none, aclId: openAclId, owner: 0n, zxid: 1n, time: 1n }
   tree.insert('/wrong', tree.find('/'), node)
+}
+
+/** The same, and what it proposes follows from its wrong tree. */
+function corruptWithPrediction(server: TestServer): void {
+  corrupt(server)
+  const { db } = server.peer!
+  const proposer = (Reflect.get(server.peer!, 'role') as Leading).proposer!
+  const projection = Reflect.get(proposer, 'projection') as { digest: typeof db.tree.digest }
+  projection.digest.set(db.tree.digest)
+}
+
+/** Snapshots from before the change are gone. */
+async function keepOnlyWrongSnapshot({ disk, journal }: TestServer): Promise<void> {
+  const older = (await disk.list(directory)).filter(({ name }) => name.startsWith('snapshot.'))
+  await journal!.snapshot()
+  for (const { name } of older) await disk.remove(`${directory}/${name}`)
+  await disk.syncDirectory(directory)
+}
+
+async function keptBy({ disk }: TestServer): Promise<string[]> {
+  const names = (await disk.list(directory)).map(({ name }) => name)
+  return names.filter((name) => name.startsWith('differing.'))
 }
 
 /** What servers say they do about a tree that differs. */
@@ -70,30 +94,39 @@ test('a follower leaves its clients and reads its disk again', async () => {
   expect(remedies(wrong)).toHaveLength(1)
 })
 
-test('a follower with a wrong snapshot takes the tree of the leader, and keeps its own', async () => {
-  const { leader, followers } = ensemble
-  const [wrong, right] = followers as [TestServer, TestServer]
+test('a follower with a wrong snapshot goes back to an older one, and keeps the wrong one', async () => {
+  const [wrong, right] = ensemble.followers as [TestServer, TestServer]
   writer = await right.connect()
   await write()
   corrupt(wrong)
   await wrong.journal!.snapshot()
   await write(2)
-  await ensemble.until(
-    'it has read its disk',
-    () => remedies(wrong).length === 1 && wrong.isServing,
-  )
+  await ensemble.until('it has read its disk', () => remedies(wrong).length === 2)
+  await allAgree()
+  await write(3)
+  await allAgree()
+  expect(remedies(wrong)).toEqual(['leader: reload', 'log: reload'])
+  expect(await keptBy(wrong)).toEqual([expect.stringMatching(/^differing\.snapshot\.1/)])
+})
+
+test('without an older one it takes the tree of the leader, and keeps all its files', async () => {
+  const { leader, followers } = ensemble
+  const [wrong, right] = followers as [TestServer, TestServer]
+  writer = await right.connect()
+  await write()
+  corrupt(wrong)
+  await keepOnlyWrongSnapshot(wrong)
   await write(2)
-  await ensemble.until(
-    'it has taken the tree',
-    () => remedies(wrong).length === 2 && wrong.isServing,
-  )
+  await ensemble.until('it is back', () => remedies(wrong).length === 2 && wrong.isServing)
+  await write(2)
+  await ensemble.until('it asks for all', () => remedies(wrong).length > 2 && wrong.isServing)
   await write()
   await allAgree()
-  expect(remedies(wrong)).toEqual(['leader: reload', 'leader: takeEverything'])
+  expect(remedies(wrong)).toContain('leader: takeEverything')
   expect(leader.isLeading).toBe(true)
-  const names = (await wrong.disk.list('data/version-2')).map(({ name }) => name)
-  expect(names.filter((name) => name.startsWith('differing.snapshot.'))).toHaveLength(2)
-  expect(names.some((name) => name.startsWith('differing.log.'))).toBe(true)
+  const kept = await keptBy(wrong)
+  expect(kept.some((name) => name.startsWith('differing.snapshot.'))).toBe(true)
+  expect(kept.some((name) => name.startsWith('differing.log.'))).toBe(true)
 })
 
 test('a leader whose memory has changed makes way, and reads its disk again', async () => {
@@ -112,28 +145,36 @@ test('a leader whose memory has changed makes way, and reads its disk again', as
   expect(remedies(wrong)).toHaveLength(1)
 })
 
-test('a leader with a wrong snapshot is outvoted, and takes the tree of the next leader', async () => {
+test('a leader whose log refutes its only snapshot has no vote until it has a right tree', async () => {
   const { leader: wrong, followers } = ensemble
   writer = await followers[0]!.connect()
   await write()
   corrupt(wrong)
-  await wrong.journal!.snapshot()
+  await keepOnlyWrongSnapshot(wrong)
   writer.askCreate('/last')
-  await ensemble.until('it makes way', () => remedies(wrong).length === 1)
-  await ensemble.serving(3)
-  // It has the longest log and the largest number. Its predictions are those of its wrong tree now.
-  expect(ensemble.leader).toBe(wrong)
-  writer = await ensemble.followers[0]!.connect()
-  await write()
-  writer.askCreate('/really-last')
-  await ensemble.until('it is outvoted', () => remedies(wrong).length === 2)
-  expect(remedies(wrong)[1]).toBe('quorum: takeEverything')
+  await ensemble.until('it makes way', () => remedies(wrong).length > 0)
   await allAgree()
-  expect(ensemble.leader).not.toBe(wrong)
-  writer = await ensemble.leader.connect()
-  await write(4)
-  await allAgree()
-  for (const server of followers) expect(remedies(server)).toEqual(['leader: reload'])
+  expect(wrong.isLeading).toBe(false)
+  expect(remedies(wrong)).toEqual(['prediction: reload', 'log: reload'])
+  for (const server of followers) expect(remedies(server)).toEqual([])
+})
+
+test('a leader that a quorum contradicts makes way, and the second time for another one', async () => {
+  const { leader: wrong } = ensemble
+  for (const remedy of ['quorum: reload', 'quorum: takeEverything']) {
+    expect(wrong.isLeading).toBe(true)
+    writer = await ensemble.followers[0]!.connect()
+    await write()
+    corruptWithPrediction(wrong)
+    await write()
+    writer.askCreate(`/last before ${remedy}`)
+    await ensemble.until('it is outvoted', () => remedies(wrong).includes(remedy))
+    await allAgree()
+    writer = await ensemble.leader.connect()
+    await write(3)
+    await allAgree()
+  }
+  expect(wrong.isLeading).toBe(false)
 })
 
 test('a follower whose memory has changed reads its disk before it may lead', async () => {

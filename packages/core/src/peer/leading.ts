@@ -83,6 +83,7 @@ export class Leading implements Role<never>, Remains, ProposerHost<LearnerProgre
   readonly name = 'leading'
   readonly state = 'leading'
   memoryDiffersFromDisk = false
+  refutesTree = false
   readonly leader: Leader
   /** From when this server is established as the leader. */
   proposer: Proposer<LearnerProgress> | undefined
@@ -191,6 +192,7 @@ export class Leading implements Role<never>, Remains, ProposerHost<LearnerProgre
   /** This server makes way for one with another tree, even if it has the longest log. */
   private makeWay(from: Contradiction): void {
     if (this.memoryDiffersFromDisk || this.parts.remedyFor(from) === 'none') return
+    this.refutesTree = from === 'prediction'
     this.memoryDiffersFromDisk = true
     this.end(new Error('the tree of this leader is wrong'))
   }

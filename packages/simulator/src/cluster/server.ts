@@ -218,6 +218,12 @@ export class SimServer {
     this.goesBy(event)
     if (event.type === 'takingOver') this.crashIfDue()
     const db = this.process?.peer?.db
+    if (
+      event.type === 'synchronizing' &&
+      event.plan === 'snap' &&
+      ensemble?.treesMayDiffer === true
+    )
+      ensemble.wrongTreeWasSent ||= db !== undefined && hasWrongTree(db)
     if (event.type === 'looking' && db !== undefined && this.epochs !== undefined) {
       void ensemble?.promises.votes(this, db, this.epochs.current)
     }

@@ -35,6 +35,8 @@ const accusations = /something is missing|not the next proposal|only of what is 
 export class EnsembleRecord {
   /** The memory of a server was changed, so digests may differ for a while. */
   treesMayDiffer = false
+  /** A leader has sent its wrong tree to another server, which had nothing to compare it with. */
+  wrongTreeWasSent = false
   readonly promises: Promises
   readonly snapshots: Snapshots
   /** The initial configuration. */

@@ -8,6 +8,8 @@ export interface Remains {
   readonly uncommitted: readonly LoggedTxn[]
   /** The database was half replaced by the leader's when the role ended. */
   readonly memoryDiffersFromDisk: boolean
+  /** As leader, it predicted another tree than it has, and the log holds what it predicted. */
+  readonly refutesTree?: boolean
 }
 
 /**
@@ -38,8 +40,8 @@ export class Leaving implements Role<void> {
       await journal.undisturbed(() => history.reload())
     } else {
       this.applyUncommitted()
-      await this.checkTree()
     }
+    await this.checkTree()
     members.readLogged()
   }
 
@@ -51,10 +53,12 @@ export class Leaving implements Role<void> {
 
   /** This server may lead next, and its tree would be everybody's: it must be the one of its log. */
   private async checkTree(): Promise<void> {
-    const { history, journal, zabTrace } = this.parts
+    const { history, journal, standing, zabTrace } = this.parts
     if (history.hasDigestOfLog) return
     zabTrace({ type: 'treeDiffers', from: 'log', remedy: 'reload' })
-    await journal.undisturbed(() => history.reload())
+    const isRight = await journal.undisturbed(() => history.reloadFittingTree())
+    // The log may hold what a leader with a wrong tree predicted, but not if this server led.
+    if (!isRight && this.remains.refutesTree === true) standing.treeIsWorthless()
   }
 
   private applyUncommitted(): void {

@@ -34,6 +34,18 @@ export async function putAsideAllBut(
   )
 }
 
+/** Gives files names that nothing reads, durably; the last one first. */
+export async function putAside(
+  disk: Disk,
+  directory: string,
+  names: readonly string[],
+): Promise<void> {
+  for (const name of names.toReversed()) {
+    await disk.rename(`${directory}/${name}`, `${directory}/${asidePrefix}${name}`)
+  }
+  await disk.syncDirectory(directory)
+}
+
 async function takeAway(
   disk: Disk,
   { snapshotDir, logDir }: Directories,
