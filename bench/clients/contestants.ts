@@ -1,6 +1,6 @@
 /** The clients to measure, and how each is installed. */
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, readFileSync } from 'node:fs'
+import { basename, join, resolve } from 'node:path'
 import { curatorJars, version as curatorVersion } from '../../interop/clients/curator/prepare.ts'
 import { compile } from '../../interop/clients/java/prepare.ts'
 import { kazooVersion, pythonWithKazoo } from '../../interop/clients/kazoo/prepare.ts'
@@ -37,12 +37,14 @@ export const contestantNames = [
   'kazoo',
   'socket',
 ] as const
-export type ContestantName = (typeof contestantNames)[number]
+/** One of these, or the folder of another clone, which contains a slash. */
+export type ContestantName = (typeof contestantNames)[number] | `${string}/${string}`
 
 /** The clients that a Node program could use instead of ours. */
 export const npmNames: readonly ContestantName[] = ['node-zookeeper-client', 'zookeeper']
 
 export function prepareContestant(name: ContestantName): Promise<Contestant | Missing> {
+  if (isClone(name)) return Promise.resolve(oursIn(name))
   if (name === 'zabra') return Promise.resolve(ours())
   if (name === 'socket') return Promise.resolve(bareSocket())
   if (name === 'java') return fromJava()
@@ -53,11 +55,31 @@ export function prepareContestant(name: ContestantName): Promise<Contestant | Mi
 
 const node = [process.execPath, '--expose-gc']
 
+const workspace = join(import.meta.dirname, '..', '..')
+
+export function isClone(name: string): name is `${string}/${string}` {
+  return name.includes('/')
+}
+
 /** The client as published: compiled, not from the sources. */
 function ours(): Contestant {
-  const manifest = join(import.meta.dirname, '..', '..', 'packages', 'client', 'package.json')
+  return clientIn(workspace, 'zabra')
+}
+
+/** The client of another clone, for example of an earlier commit; it must be built. */
+function oursIn(folder: string): Contestant | Missing {
+  const clone = resolve(folder)
+  const name = basename(clone)
+  if (!existsSync(join(clone, 'packages', 'client', 'dist', 'index.js')))
+    return { ok: false, name, reason: `no built clone of zabra: ${clone}` }
+  return clientIn(clone, name)
+}
+
+function clientIn(clone: string, name: string): Contestant {
+  const manifest = join(clone, 'packages', 'client', 'package.json')
   const version = /"version": "([^"]+)"/.exec(readFileSync(manifest, 'utf8'))?.[1] ?? ''
-  return { ok: true, name: 'zabra', version, command: [...node, join(players, 'zabra.mjs')] }
+  const player = join(clone, 'bench', 'clients', 'players', 'zabra.mjs')
+  return { ok: true, name, version, command: [...node, player] }
 }
 
 /** About the cost of a round trip without any client. */

@@ -2,7 +2,7 @@
  * Compares clients on one server, in alternating rounds; see ../README.md.
  *
  *     npm run bench:clients -- [--rounds 5] [--duration 1] [--window 256] [--server zabra|apache]
- *         [--clients zabra,java,...] [--watches 10000] [--notifications 100]
+ *         [--clients zabra,java,../before/,...] [--watches 10000] [--notifications 100]
  */
 import { cpus, loadavg } from 'node:os'
 import { formatNumber } from '../statistics.ts'

@@ -11,3 +11,7 @@ test('unknown names are errors', () => {
   expect(() => parseOptions(['--server', 'etcd'])).toThrow('no such server: etcd')
   expect(() => parseOptions(['--rounds', 'some'])).toThrow('--rounds takes a positive number')
 })
+
+test('the folder of another clone is a client', () => {
+  expect(parseOptions(['--clients', '../before/,zabra']).clients).toEqual(['../before/', 'zabra'])
+})

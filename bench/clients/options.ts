@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { contestantNames, type ContestantName } from './contestants.ts'
+import { contestantNames, isClone, type ContestantName } from './contestants.ts'
 
 export interface ClientBenchOptions {
   readonly rounds: number
@@ -45,6 +45,7 @@ export function parseOptions(args: readonly string[]): ClientBenchOptions {
 }
 
 function contestantName(text: string): ContestantName {
+  if (isClone(text)) return text
   const found = contestantNames.find((name) => name === text)
   if (found === undefined)
     throw new Error(`no client ${text}; there are ${contestantNames.join(', ')}`)
