@@ -33,7 +33,11 @@ export function checkConnectOptions(options: Omit<ClientOptions, 'servers'> & Ca
 /** Throws if options do not match their types, for untyped programs. */
 export function checkOptions(options: ClientOptions): void {
   checkOptionNames('a client', options, names)
-  const { sessionTimeoutMs, auth, session, logger } = options
+  const { sessionTimeoutMs, auth, session, logger, retry, sasl } = options
+  if (retry !== undefined) checkOptionNames('retry', retry, { repeatsMax: true })
+  if (sasl !== undefined) checkOptionNames('sasl', sasl, { username: true, password: true })
+  for (const identity of isListOfIdentities(auth) ? auth : [])
+    checkOptionNames('an identity', identity, { scheme: true, credentials: true })
   if (sessionTimeoutMs !== undefined && !(sessionTimeoutMs > 0))
     throw new RangeError(
       `sessionTimeoutMs is a number of milliseconds, not ${shown(sessionTimeoutMs)}`,
@@ -51,7 +55,7 @@ export function checkOptions(options: ClientOptions): void {
     throw new TypeError(`the id of a session is a bigint, not ${shown(session.id)}`)
 }
 
-function isListOfIdentities(auth: unknown): boolean {
+function isListOfIdentities(auth: unknown): auth is readonly object[] {
   if (!Array.isArray(auth)) return false
   return auth.every((one: unknown) => {
     if (typeof one !== 'object' || one === null) return false

@@ -10,6 +10,7 @@ import {
 import { openAcl } from './calls/acls.ts'
 import {
   checkConsistency,
+  checkOneOf,
   checkParents,
   checkTimeout,
   checkWatch,
@@ -24,6 +25,8 @@ import {
   checkOptionNames,
   checkReadOptions,
   noOptions,
+  readNames,
+  writeDataNames,
   writeNames,
 } from './calls/option-names.ts'
 import { json, type Codec, type StandardSchema } from './codec.ts'
@@ -65,6 +68,16 @@ import { deleteTree, ensurePath, type TreePort } from './whole-trees.ts'
 const configPath = '/zookeeper/config'
 const empty = new Uint8Array(0)
 
+interface Namespace {
+  readonly namespaces: Map<string, WeakRef<Client>>
+  readonly path: string
+}
+
+/** A program may use a namespace for each of its users: those it has dropped are forgotten. */
+const unused = new FinalizationRegistry<Namespace>(({ namespaces, path }) => {
+  if (namespaces.get(path)?.deref() === undefined) namespaces.delete(path)
+})
+
 /**
  * A session with a ZooKeeper service. It starts to connect immediately; calls made before it is
  * connected wait.
@@ -84,8 +97,8 @@ export class Client implements AsyncDisposable {
   private readonly isPatient: boolean = false
   private readonly defaultAcl: readonly Acl[]
   private patientTwin: Client | undefined
-  /** The namespaces below this one, by path. */
-  private namespaces: Map<string, Client> | undefined
+  /** The namespaces below this one that are in use, by path. */
+  private namespaces: Map<string, WeakRef<Client>> | undefined
   /** Watchers that take paths relative to a namespace, by the original function. */
   private readonly ownWatches: WeakMap<OneShotWatch, OneShotWatch> | undefined
 
@@ -140,13 +153,14 @@ export class Client implements AsyncDisposable {
     const chroot = this.paths.toServer(path)
     if (path === '/') return this
     this.namespaces ??= new Map()
-    let child = this.namespaces.get(path)
+    let child = this.namespaces.get(path)?.deref()
     if (child === undefined) {
       child = this.twin({
         paths: { value: new Paths(chroot) },
         ownWatches: { value: new WeakMap() },
       })
-      this.namespaces.set(path, child)
+      this.namespaces.set(path, new WeakRef(child))
+      unused.register(child, { namespaces: this.namespaces, path })
     }
     return child
   }
@@ -286,6 +300,7 @@ export class Client implements AsyncDisposable {
    *     const next = await connect(servers, { session })
    */
   async detach(options: CallOptions = noOptions): Promise<ResumableSession | undefined> {
+    checkOptionNames('detach', options, callNames)
     const { lastZxid } = this
     const session = await this.live.detach(options)
     if (session === undefined) return undefined
@@ -308,10 +323,13 @@ export class Client implements AsyncDisposable {
     credentials: string | Uint8Array,
     options: CallOptions = noOptions,
   ): Promise<void> {
-    if (this.live.isClosed) return Promise.reject(this.live.closedError())
-    const bytes = typeof credentials === 'string' ? encodeText(credentials) : credentials
-    const { signal, timeoutMs = this.callTimeoutMs } = options
-    return this.live.authenticate({ scheme, credentials: bytes }, { signal, timeoutMs })
+    return this.attempt(() => {
+      checkOptionNames('addAuth', options, callNames)
+      if (this.live.isClosed) throw this.live.closedError()
+      const bytes = typeof credentials === 'string' ? encodeText(credentials) : credentials
+      const { signal, timeoutMs = this.callTimeoutMs } = options
+      return this.live.authenticate({ scheme, credentials: bytes }, { signal, timeoutMs })
+    })
   }
 
   // --- writes ----------------------------------------------------------------------------------
@@ -373,7 +391,7 @@ export class Client implements AsyncDisposable {
     options: WriteOptions & { readonly codec?: Codec<unknown> } = noOptions,
   ): Promise<Stat> {
     try {
-      checkOptionNames('set', options, writeNames)
+      checkOptionNames('set', options, writeDataNames)
       const data = dataBytes(value, options.codec, path)
       const request = { path: this.paths.toServer(path), data, version: versionOf(options) }
       return this.issue(new Call(kinds.setData, request, path), options)
@@ -543,9 +561,12 @@ export class Client implements AsyncDisposable {
    *     console.log(await client.ephemerals('/workers'))
    */
   ephemerals(prefix = '/', options: ReadOptions = noOptions): Promise<string[]> {
-    const call = new Call(kinds.getEphemerals, { prefixPath: this.paths.chroot + prefix }, prefix)
-    call.context = this.paths.fromServer
-    return this.issueRead(call, options)
+    return this.attempt(() => {
+      checkOptionNames('ephemerals', options, readNames)
+      const call = new Call(kinds.getEphemerals, { prefixPath: this.paths.chroot + prefix }, prefix)
+      call.context = this.paths.fromServer
+      return this.issueRead(call, options)
+    })
   }
 
   /**
@@ -559,6 +580,7 @@ export class Client implements AsyncDisposable {
     options: ReadOptions = noOptions,
   ): Promise<ReadResults<Queries>> {
     return this.attempt(async () => {
+      checkOptionNames('readAll', options, readNames)
       const call = new Call(kinds.multiRead, readOps(queries, this.paths))
       return readValues(queries, await this.issueRead(call, options))
     })
@@ -571,7 +593,10 @@ export class Client implements AsyncDisposable {
    *     const { data } = await client.get('/settings')
    */
   sync(path = '/', options: CallOptions = noOptions): Promise<void> {
-    return this.read(kinds.sync, (serverPath) => ({ path: serverPath }), path, options)
+    return this.attempt(() => {
+      checkOptionNames('sync', options, callNames)
+      return this.issue(new Call(kinds.sync, { path: this.paths.toServer(path) }, path), options)
+    })
   }
 
   /**
@@ -580,7 +605,10 @@ export class Client implements AsyncDisposable {
    *     for (const { scheme, user } of await client.whoAmI()) console.log(scheme, user)
    */
   whoAmI(options: CallOptions = noOptions): Promise<kinds.Identity[]> {
-    return this.issue(new Call(kinds.whoAmI, {}), options)
+    return this.attempt(() => {
+      checkOptionNames('whoAmI', options, callNames)
+      return this.issue(new Call(kinds.whoAmI, {}), options)
+    })
   }
 
   // --- members of the ensemble -----------------------------------------------------------------
@@ -593,6 +621,7 @@ export class Client implements AsyncDisposable {
    */
   getConfig(options: WatchableReadOptions = noOptions): Promise<kinds.Data> {
     return this.attempt(() => {
+      checkReadOptions(options, false)
       const { watch } = options
       checkWatch(watch)
       const request = { path: configPath, watch: watch !== undefined }
@@ -609,14 +638,17 @@ export class Client implements AsyncDisposable {
    *     await client.reconfig({ joining: 'server.4=zk-4:2888:3888;2181', leaving: '1' })
    */
   reconfig(options: ReconfigOptions): Promise<kinds.Data> {
-    const { joining, leaving, newMembers, ifVersion } = options
-    const request = {
-      joiningServers: listed(joining),
-      leavingServers: listed(leaving),
-      newMembers: listed(newMembers),
-      curConfigId: ifVersion ?? -1n,
-    }
-    return this.issue(new Call(kinds.reconfig, request), options)
+    return this.attempt(() => {
+      checkOptionNames('reconfig', options, reconfigNames)
+      const { joining, leaving, newMembers, ifVersion } = options
+      const request = {
+        joiningServers: listed(joining),
+        leavingServers: listed(leaving),
+        newMembers: listed(newMembers),
+        curConfigId: ifVersion ?? -1n,
+      }
+      return this.issue(new Call(kinds.reconfig, request), options)
+    })
   }
 
   // --- watches ---------------------------------------------------------------------------------
@@ -654,6 +686,8 @@ export class Client implements AsyncDisposable {
     type: keyof typeof watcherTypes = 'any',
     options: CallOptions = noOptions,
   ): Promise<boolean> {
+    checkOptionNames('checkWatches', options, callNames)
+    checkOneOf('type', type, Object.keys(watcherTypes))
     const request = { path: this.paths.toServer(path), type: watcherTypes[type] }
     try {
       await this.issue(new Call(kinds.checkWatches, request, path), options)
@@ -674,6 +708,8 @@ export class Client implements AsyncDisposable {
     type: 'data' | 'children' | 'any' = 'any',
     options: CallOptions = noOptions,
   ): Promise<void> {
+    checkOptionNames('removeWatches', options, callNames)
+    checkOneOf('type', type, ['data', 'children', 'any'])
     const serverPath = this.paths.toServer(path)
     if (type !== 'children') {
       this.watches.remove('data', serverPath)
@@ -763,7 +799,7 @@ export class Client implements AsyncDisposable {
     options: ReadOptions,
   ): Promise<Result> {
     return this.attempt(() => {
-      checkReadOptions(options)
+      checkOptionNames('a read', options, readNames)
       return this.issueRead(new Call(kind, requestOf(this.paths.toServer(path)), path), options)
     })
   }
@@ -777,7 +813,7 @@ export class Client implements AsyncDisposable {
   ): Promise<Result> {
     try {
       const serverPath = this.paths.toServer(path)
-      checkReadOptions(options)
+      checkReadOptions(options, kind.code === kinds.getData.code)
       const { watch } = options
       checkWatch(watch)
       const call = new Call(kind, { path: serverPath, watch: watch !== undefined }, path)
@@ -1027,8 +1063,15 @@ export interface WithSchema<T> {
   readonly schema?: StandardSchema<T> | undefined
 }
 
-const findNames = { ...callNames, consistency: true, codec: true } as const
+const findNames = { ...readNames, codec: true } as const
 const putNames = { ...callNames, acl: true, parents: true, codec: true } as const
+const reconfigNames: Readonly<Record<keyof ReconfigOptions, true>> = {
+  ...callNames,
+  joining: true,
+  leaving: true,
+  newMembers: true,
+  ifVersion: true,
+}
 const ensureNames = { ...callNames, acl: true, container: true } as const
 const watchNames: Readonly<Record<keyof WatchOptions, true>> = {
   recursive: true,

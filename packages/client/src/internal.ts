@@ -3,8 +3,8 @@
  * release.
  */
 export { onAbort } from './abort-signals.ts'
-export { checkCount, checkTimeout } from './calls/arguments.ts'
-export { checkOptionNames } from './calls/option-names.ts'
+export { checkCount, checkOneOf, checkTimeout } from './calls/arguments.ts'
+export { callNames, checkOptionNames } from './calls/option-names.ts'
 export { isExactly, markErrorKind } from './error-kinds.ts'
 export { guarded } from './guarded.ts'
 export { makeGuid } from './guid.ts'

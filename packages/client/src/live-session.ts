@@ -289,6 +289,7 @@ export class LiveSession {
 
   /** Presents an identity. Giving up waiting does not withdraw it. */
   authenticate(identity: Credentials, { signal, timeoutMs }: CallOptions): Promise<void> {
+    checkTimeout(timeoutMs)
     if (signal?.aborted === true) return Promise.reject(signal.reason)
     const call = new Call(authKind, identity)
     if (signal !== undefined || timeoutMs !== undefined)

@@ -5,7 +5,11 @@ export interface Histogram {
   readonly count: number
   readonly sumMs: number
   readonly maxMs: number
-  /** The duration that this share of requests did not exceed: `quantileMs(0.99)`. */
+  /**
+   * The duration that this share of requests did not exceed: `quantileMs(0.99)`.
+   *
+   *     console.log(client.stats().latency.quantileMs(0.99))
+   */
   quantileMs(share: number): number
   /** Buckets that are not empty, by their upper bounds. */
   readonly buckets: readonly { readonly upToMs: number; readonly count: number }[]

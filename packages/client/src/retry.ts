@@ -1,4 +1,5 @@
 import { checkTimeout } from './calls/arguments.ts'
+import { callNames, checkOptionNames } from './calls/option-names.ts'
 import type { Client } from './client.ts'
 import {
   ConnectionLossError,
@@ -21,6 +22,12 @@ export interface RetryOptions extends CallOptions {
   readonly onRetry?: ((error: ZabraError, attempt: number) => void) | undefined
 }
 
+const retryNames: Readonly<Record<keyof RetryOptions, true>> = {
+  ...callNames,
+  attemptsMax: true,
+  onRetry: true,
+}
+
 export interface SettleOptions<T> extends RetryOptions {
   /** The error of a second attempt if the first succeeded: `nodeExists` for a create. */
   readonly done?: Refusal | readonly Refusal[] | undefined
@@ -29,6 +36,12 @@ export interface SettleOptions<T> extends RetryOptions {
    * Its reads should have `consistency: 'session'`.
    */
   readonly look?: ((limits: CallOptions) => Promise<T | undefined>) | undefined
+}
+
+const settleNames: Readonly<Record<keyof SettleOptions<unknown>, true>> = {
+  ...retryNames,
+  done: true,
+  look: true,
 }
 
 /**
@@ -42,6 +55,7 @@ export async function retry<T>(
   act: (limits: CallOptions) => Promise<T>,
   options: RetryOptions = {},
 ): Promise<T> {
+  checkOptionNames('retry', options, retryNames)
   const course = new Course(client, options)
   for (;;) {
     try {
@@ -65,6 +79,7 @@ export async function settle<T>(
   write: (limits: CallOptions) => Promise<T>,
   options: SettleOptions<T> = {},
 ): Promise<T | undefined> {
+  checkOptionNames('settle', options, settleNames)
   const { done = [], look } = options
   const refusals = typeof done === 'string' ? [done] : done
   const course = new Course(client, options)

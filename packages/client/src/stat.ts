@@ -87,7 +87,11 @@ export class Stat implements StatRecord {
     return Number(this.ctime)
   }
 
-  /** Numbers as numbers; zxids and the session in hex, as ZooKeeper's tools print them. */
+  /**
+   * Numbers as numbers; zxids and the session in hex, as ZooKeeper's tools print them.
+   *
+   *     console.log(JSON.stringify(await client.exists('/settings'))) // {"czxid":"0x2",...}
+   */
   toJSON(): StatJson {
     const { czxid, mzxid, pzxid, ephemeralOwner, mtimeMs, ctimeMs } = this
     const { version, cversion, aversion, dataLength, numChildren } = this

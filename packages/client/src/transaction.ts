@@ -3,7 +3,7 @@ import { versionOf } from './calls/arguments.ts'
 import { createRequest } from './calls/create-request.ts'
 import { dataBytes } from './calls/data-bytes.ts'
 import type { MultiReply } from './calls/kinds.ts'
-import { checkCreateOptions, checkOptionNames } from './calls/option-names.ts'
+import { callNames, checkCreateOptions, checkOptionNames } from './calls/option-names.ts'
 import type { Codec } from './codec.ts'
 import { refusalOf, TransactionError } from './errors.ts'
 import type { CallOptions, CreateOptions } from './options.ts'
@@ -162,6 +162,7 @@ export class Transaction<Results extends readonly unknown[] = []> {
    *     console.log(created.path, changed.version)
    */
   async commit(options?: CallOptions): Promise<Results> {
+    if (options !== undefined) checkOptionNames('commit', options, callNames)
     const { entries, paths } = this
     for (const { assert } of this.guards) assert?.()
     const { results, zxid } = await this.send(

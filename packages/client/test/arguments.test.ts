@@ -1,6 +1,17 @@
 /** Mistakes of untyped programs are refused with a clear error, and nothing is sent. */
 import { expect, onTestFinished, test } from 'vitest'
-import { acl, Client, permissions, type ClientOptions, type Codec } from '../src/index.ts'
+import {
+  acl,
+  Client,
+  connect,
+  json,
+  permissions,
+  retry,
+  settle,
+  type ClientOptions,
+  type Codec,
+  type SaslOptions,
+} from '../src/index.ts'
 import { useServer } from './support/fixture.ts'
 
 const fixture = useServer()
@@ -118,4 +129,81 @@ test('errors show paths as the caller wrote them, below the chroot', async () =>
   const client = await fixture.open({}, `${fixture.connectString}/chrooted`)
   await client.create('/e', '', { ephemeral: true })
   await expect(client.ensure('/e/y')).rejects.toMatchObject({ path: '/e/y' })
+})
+
+/** Every call with options, given one that none has. */
+const calls: Readonly<Record<string, (client: Client, typo: object) => unknown>> = {
+  connected: (client, typo) => client.connected(typo),
+  detach: (client, typo) => client.detach(typo),
+  addAuth: (client, typo) => client.addAuth('digest', 'a:b', typo),
+  create: (client, typo) => client.create('/typo', '', typo),
+  'parents of create': (client, typo) => client.create('/typo/a', '', { parents: typo }),
+  delete: (client, typo) => client.delete('/typo', typo),
+  set: (client, typo) => client.set('/', '', typo),
+  put: (client, typo) => client.put('/typo', '', typo),
+  setJson: (client, typo) => client.setJson('/typo', {}, typo),
+  setAcl: (client, typo) => client.setAcl('/typo', acl.open, typo),
+  commit: (client, typo) => client.transaction().create('/typo').commit(typo),
+  get: (client, typo) => client.get('/', typo),
+  find: (client, typo) => client.find('/', typo),
+  getJson: (client, typo) => client.getJson('/', typo),
+  exists: (client, typo) => client.exists('/', typo),
+  children: (client, typo) => client.children('/', typo),
+  childrenWithStat: (client, typo) => client.childrenWithStat('/', typo),
+  getAcl: (client, typo) => client.getAcl('/', typo),
+  countDescendants: (client, typo) => client.countDescendants('/', typo),
+  ephemerals: (client, typo) => client.ephemerals('/', typo),
+  readAll: (client, typo) => client.readAll([{ get: '/' }], typo),
+  sync: (client, typo) => client.sync('/', typo),
+  whoAmI: (client, typo) => client.whoAmI(typo),
+  getConfig: (client, typo) => client.getConfig(typo),
+  reconfig: (client, typo) => client.reconfig(typo),
+  watch: async (client, typo) => client.watch('/', typo),
+  checkWatches: (client, typo) => client.checkWatches('/', 'any', typo),
+  removeWatches: (client, typo) => client.removeWatches('/', 'any', typo),
+  ensure: (client, typo) => client.ensure('/typo', typo),
+  deleteTree: (client, typo) => client.deleteTree('/typo', typo),
+  retry: (client, typo) => retry(client, () => client.sync(), typo),
+  settle: (client, typo) => settle(client, () => client.sync(), typo),
+  connect: (client, typo) => connect(client.toJSON()['servers']!, typo),
+  'retry of a client': (client, typo) => connect(client.toJSON()['servers']!, { retry: typo }),
+  'sasl of a client': async () => {
+    const sasl = wrong<SaslOptions>({ username: 'a', password: 'b', timeoutMS: 1 })
+    return new Client({ servers: fixture.connectString, sasl })
+  },
+}
+
+test.each(Object.entries(calls))('%s refuses an option that it does not have', async (_, call) => {
+  const client = await fixture.open()
+  const made = call(client, { timeoutMS: 1 })
+  await expect(made).rejects.toThrow(/has no option timeoutMS/)
+  await expect(made).rejects.toThrow(TypeError)
+  expect(await client.exists('/typo')).toBe(undefined)
+})
+
+test('an option of other calls is refused too', async () => {
+  const client = await fixture.open()
+  const options = wrong<object>({ watch: () => {} })
+  await expect(client.getAcl('/', options)).rejects.toThrow('a read has no option watch')
+  await expect(client.children('/', wrong({ codec: json() }))).rejects.toThrow('no option codec')
+  await expect(client.delete('/', wrong({ codec: json() }))).rejects.toThrow('no option codec')
+})
+
+test('a deadline is a number', async () => {
+  const client = await fixture.open()
+  for (const timeoutMs of ['5', null, {}])
+    await expect(client.get('/', { timeoutMs: wrong(timeoutMs) })).rejects.toThrow(
+      'timeoutMs is a number of milliseconds',
+    )
+  await expect(client.addAuth('digest', 'a:b', { timeoutMs: NaN })).rejects.toThrow(RangeError)
+})
+
+test('the kind of a watch is one of those that exist', async () => {
+  const client = await fixture.open()
+  await expect(client.checkWatches('/', wrong('child'))).rejects.toThrow(
+    /^type is '.*, not 'child'/,
+  )
+  await expect(client.removeWatches('/', wrong('child'))).rejects.toThrow(
+    "type is 'data' or 'children' or 'any', not 'child'",
+  )
 })

@@ -1,5 +1,8 @@
 /** Helpers that programs would otherwise write themselves. */
+import { setImmediate } from 'node:timers/promises'
 import { inspect } from 'node:util'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { expect, onTestFinished, test } from 'vitest'
 import {
   acl,
@@ -304,4 +307,32 @@ test('a client counts its requests', async () => {
   expect(rest).toMatchObject({ inFlight: 0, waiting: 0, connections: 1, suspensions: 0 })
   expect(rest.bytesSent).toBeGreaterThan(100)
   expect(rest.bytesReceived).toBeGreaterThan(100)
+})
+
+test('a namespace that the program has dropped is forgotten', async () => {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  const client = await fixture.open()
+  const kept = client.namespace('/kept')
+  const dropped = new WeakRef(client.namespace('/dropped'))
+  // A weak reference holds its object until the current turn ends.
+  await setImmediate()
+  collect()
+  expect(dropped.deref()).toBeUndefined()
+  expect(client.namespace('/kept')).toBe(kept)
+})
+
+test('many watches share a signal without a warning of Node', async () => {
+  const client = await fixture.open()
+  const warnings: Error[] = []
+  const hear = (warning: Error): unknown => warnings.push(warning)
+  process.on('warning', hear)
+  onTestFinished(() => void process.off('warning', hear))
+  const controller = new AbortController()
+  const watches = Array.from({ length: 30 }, () => client.watch('/', { signal: controller.signal }))
+  await Promise.all(watches.map(({ ready }) => ready))
+  controller.abort(new Error('enough'))
+  for (const one of watches) await expect(one.next()).rejects.toThrow('enough')
+  await setImmediate()
+  expect(warnings).toEqual([])
 })

@@ -4,6 +4,7 @@
  */
 import { anyVersion } from '@zabra/protocol'
 import type { Consistency } from '../options.ts'
+import { checkOptionNames, parentNames } from './option-names.ts'
 
 /** The version for a request. The server takes -1 for any version, so -1 cannot be compared. */
 export function versionOf({
@@ -18,7 +19,7 @@ export function versionOf({
 }
 
 export function checkTimeout(timeoutMs: number | undefined, name = 'timeoutMs'): void {
-  if (timeoutMs === undefined || timeoutMs >= 0) return
+  if (timeoutMs === undefined || (typeof timeoutMs === 'number' && timeoutMs >= 0)) return
   throw new RangeError(`${name} is a number of milliseconds from 0 on, not ${shown(timeoutMs)}`)
 }
 
@@ -35,7 +36,8 @@ export function checkWatch(watch: unknown): void {
 
 export function checkParents(parents: unknown): void {
   if (parents === undefined || typeof parents === 'boolean') return
-  if (typeof parents === 'object' && parents !== null) return
+  if (typeof parents === 'object' && parents !== null)
+    return checkOptionNames('parents', parents, parentNames)
   throw new TypeError(`parents is true, false or { container, acl }, not ${shown(parents)}`)
 }
 

@@ -1,5 +1,13 @@
 /** Rejects unknown options by name, so that untyped programs learn of a typo. */
-import type { CallOptions, CreateOptions, WatchableReadOptions, WithCodec } from '../options.ts'
+import type {
+  CallOptions,
+  CreateOptions,
+  ParentOptions,
+  ReadOptions,
+  WatchableReadOptions,
+  WithCodec,
+  WriteOptions,
+} from '../options.ts'
 
 type Names = Readonly<Record<string, true>>
 
@@ -40,18 +48,27 @@ export function checkCreateOptions(options: object): void {
 
 export const callNames = { signal: true, timeoutMs: true } as const
 
-const read: NamesOf<WatchableReadOptions & WithCodec<unknown>> = {
-  ...callNames,
-  consistency: true,
-  watch: true,
+/** Reads that set no watch. */
+export const readNames: NamesOf<ReadOptions> = { ...callNames, consistency: true }
+const watchableReadNames: NamesOf<WatchableReadOptions> = { ...readNames, watch: true }
+const dataNames: NamesOf<WatchableReadOptions & WithCodec<unknown>> = {
+  ...watchableReadNames,
   codec: true,
 }
 
-export function checkReadOptions(options: object): void {
-  checkOptionNames('a read', options, read)
+/** `hasData`: the read returns data, which a codec may decode. */
+export function checkReadOptions(options: object, hasData: boolean): void {
+  checkOptionNames('a read', options, hasData ? dataNames : watchableReadNames)
 }
 
-export const writeNames = { ...callNames, ifVersion: true, codec: true } as const
+export const writeNames: NamesOf<WriteOptions> = { ...callNames, ifVersion: true }
+export const writeDataNames: NamesOf<WriteOptions & WithCodec<unknown>> = {
+  ...writeNames,
+  codec: true,
+}
+
+/** What `parents` may say about them. */
+export const parentNames: NamesOf<ParentOptions> = { container: true, acl: true }
 
 /** The name that was probably meant: one that contains it, or differs in a few letters. */
 function nearest(name: string, names: readonly string[]): string | undefined {

@@ -6,6 +6,7 @@ import {
   RequestHeader,
   WatcherEvent,
   Writer,
+  xids,
 } from '@zabra/protocol'
 import { expect, test } from 'vitest'
 import * as kinds from '../calls/kinds.ts'
@@ -560,6 +561,42 @@ test('a listener of a refused identity may present another one, for the next con
   }
   talk.reply(-4, errorCodes.authFailed)
   expect(talk.take()).toEqual([])
+  talk.conversation.connected()
+  expect(talk.takeTypes()).toEqual([100])
+})
+
+test('an identity that was added again and again is presented once to the next server', async () => {
+  const talk = new Talk()
+  talk.conversation.connected()
+  const identity = (text: string): Credentials => ({
+    scheme: 'digest',
+    credentials: new TextEncoder().encode(text),
+  })
+  for (const text of ['ann:a', 'ann:a', 'bob:b', 'ann:a']) {
+    const accepted = talk.conversation.authenticate(new Call(authKind, identity(text)))
+    talk.take()
+    talk.reply(xids.auth)
+    await accepted
+  }
+  talk.conversation.lost(new Error('lost'))
+  talk.conversation.connected()
+  expect(talk.takeTypes()).toEqual([100, 100])
+})
+
+test('the same identity that is added again before the answer is accepted for both', async () => {
+  const talk = new Talk()
+  const identity = (): Credentials => ({ scheme: 'digest', credentials: new Uint8Array(1) })
+  const both = [identity(), identity()].map((one) =>
+    talk.conversation.authenticate(new Call(authKind, one)),
+  )
+  talk.conversation.connected()
+  talk.take()
+  talk.conversation.lost(new Error('lost'))
+  talk.conversation.connected()
+  expect(talk.takeTypes()).toEqual([100, 100])
+  for (const _ of both) talk.reply(xids.auth)
+  await Promise.all(both)
+  talk.conversation.lost(new Error('lost'))
   talk.conversation.connected()
   expect(talk.takeTypes()).toEqual([100])
 })

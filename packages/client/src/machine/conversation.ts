@@ -483,11 +483,12 @@ export class Conversation {
   private authenticated(err: number, zxid: bigint): void {
     const call = this.authCalls.shift()
     if (call === undefined) throw new MalformedError('an answer to no authentication')
+    const identity = call.request as Credentials
     if (err === errorCodes.ok) {
       call.succeed(undefined)
+      this.forgetRepetition(identity)
       return
     }
-    const identity = call.request as Credentials
     const { scheme, isRequired = false } = identity
     const index = this.identities.indexOf(identity)
     // If it were kept, it would be refused on one connection after another.
@@ -499,6 +500,13 @@ export class Conversation {
     this.leave(error)
     this.options.onIdentityRefused({ scheme, error, isTold })
     if (isRequired) this.options.onRejected(error)
+  }
+
+  /** An identity that was added more than once is presented once to the next server. */
+  private forgetRepetition(identity: Credentials): void {
+    const { identities } = this
+    const first = identities.find((one) => isSame(one, identity))
+    if (first !== identity) identities.splice(identities.indexOf(identity), 1)
   }
 
   /** A link in another thread reports the loss only later; new requests wait. */
@@ -547,6 +555,12 @@ function chrootOf({ path, request }: Call): string {
   if (path === undefined || typeof asked !== 'string') return ''
   if (path === '/') return asked === '/' ? '' : asked
   return asked.endsWith(path) ? asked.slice(0, -path.length) : ''
+}
+
+function isSame(one: Credentials, other: Credentials): boolean {
+  const [own, theirs] = [one.credentials, other.credentials]
+  if (one.scheme !== other.scheme || own.length !== theirs.length) return false
+  return own.every((byte, i) => byte === theirs[i])
 }
 
 function isAuth({ kind }: Call): boolean {

@@ -6,7 +6,7 @@ import { allPermissions, entry, openAcl, type Permissions } from '../calls/acls.
  * Builds ACLs. Each call returns a list; combine lists with `...`.
  *
  *     const mine = [...acl.digest('ann', 'secret'), ...acl.world('r')]
- *     await client.create('/private', 'x', { acl: mine })
+ *     await client.create('/diary', 'x', { acl: mine })
  */
 export const acl = {
   /** Everybody may do everything. */

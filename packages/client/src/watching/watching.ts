@@ -1,4 +1,5 @@
 import { parentOf } from '@zabra/protocol'
+import { onAbort } from '../abort-signals.ts'
 import { ConnectionLossError, isRefusal, SessionExpiredError } from '../errors.ts'
 import type { PersistentWatch, WatchEvent } from '../machine/watch-registry.ts'
 import { joinPath } from '../paths.ts'
@@ -63,9 +64,23 @@ export interface Watching extends AsyncIterableIterator<Change, undefined>, Asyn
    * knows.
    */
   readonly isDrained: boolean
-  /** Resolves when that is so. */
+  /**
+   * Resolves when that is so.
+   *
+   *     const changes = client.watch('/app', { initial: true })
+   *     void (async () => {
+   *       for await (const { type } of changes) console.log(type)
+   *     })()
+   *     await changes.drained()
+   *     await changes.return()
+   */
   drained(): Promise<void>
-  /** Ends the iteration and removes the watch on the server. */
+  /**
+   * Ends the iteration and removes the watch on the server.
+   *
+   *     const changes = client.watch('/app')
+   *     await changes.return() // or: await using changes = client.watch('/app')
+   */
   return(): Promise<IteratorResult<Change, undefined>>
   [Symbol.asyncIterator](): this
 }
@@ -108,7 +123,7 @@ export class LiveWatching implements Watching, PersistentWatch {
   /** The initial state is known. */
   private hasLooked = false
   private isOver = false
-  private readonly onAbort = (): void => this.fail(this.options.signal?.reason)
+  private stopListening = (): void => {}
 
   constructor(port: WatchPort, path: string, options: WatchOptions) {
     this.port = port
@@ -126,7 +141,7 @@ export class LiveWatching implements Watching, PersistentWatch {
       this.fail(signal.reason)
       return
     }
-    signal?.addEventListener('abort', this.onAbort, { once: true })
+    if (signal !== undefined) this.stopListening = onAbort(signal, (reason) => this.fail(reason))
     void this.begin()
   }
 
@@ -412,7 +427,7 @@ export class LiveWatching implements Watching, PersistentWatch {
   private end(): void {
     if (this.isOver) return
     this.isOver = true
-    this.options.signal?.removeEventListener('abort', this.onAbort)
+    this.stopListening()
     this.port.remove(this)
   }
 }
