@@ -126,7 +126,7 @@ const allowedInTests = ['node', 'vitest', 'fast-check', '@zabra/protocol', '@zab
 /** Clients are tested against real servers. */
 const alsoInTestsOf: Readonly<Record<string, readonly string[]>> = {
   client: ['@zabra/server', 'esbuild'],
-  recipes: ['@zabra/client', '@zabra/server', 'esbuild'],
+  recipes: ['@zabra/client', '@zabra/server', '@zabra/testing', 'esbuild'],
   cli: ['@zabra/server'],
   testing: ['@zabra/recipes'],
   server: ['ajv/dist/2020.js'],

@@ -1,7 +1,8 @@
 import { json, type Client } from '@zabra/client'
+import { nextState, untilChildren } from '@zabra/testing'
 import { expect, test } from 'vitest'
 import { longerThanTests, useServer } from '../test/support/server.ts'
-import { expire, nextState, openProxied, untilChildren } from '../test/support/trouble.ts'
+import { expire, openProxied } from '../test/support/trouble.ts'
 import { AtomicValue } from './atomic-value.ts'
 
 const fixture = useServer()
@@ -72,13 +73,13 @@ test('a first change with a lost reply happens once', async () => {
   const observer = numbers(other, '/first-lost')
   const isSeen = (await observer.live()).until((now) => now.value.includes(1))
   const update = value.update((list) => {
-    proxy.mute()
+    proxy.hold({ direction: 'toClient' })
     return [...list, 1]
   })
   await isSeen
   await observer.update((list) => [...list, 2])
-  proxy.heal()
-  proxy.drop()
+  proxy.reset()
+  await proxy.heal()
   expect(await update).toEqual({ value: [1], version: 0 })
   expect((await observer.get()).value).toEqual([1, 2])
   await Promise.all([value.close(), observer.close()])
@@ -96,7 +97,7 @@ test('a first change that is given up leaves no unset value', async () => {
   }
   await expect(value.set([1], { timeoutMs: 200 })).rejects.toMatchObject({ code: 'timeout' })
   client.transaction = transaction
-  proxy.heal()
+  await proxy.heal()
   await client.sync()
   expect(await other.exists('/first-given-up')).toBeUndefined()
 })
@@ -112,7 +113,7 @@ test('a first change that is given up leaves nothing beside its own outcome', as
   )
   const update = value.update(
     () => {
-      proxy.mute()
+      proxy.hold({ direction: 'toClient' })
       return [1]
     },
     { timeoutMs: 300 },
@@ -120,8 +121,8 @@ test('a first change that is given up leaves nothing beside its own outcome', as
   const late = expect(update).rejects.toMatchObject({ code: 'timeout', mayHaveHappened: true })
   await isSeen
   await late
-  proxy.heal()
-  proxy.drop()
+  proxy.reset()
+  await proxy.heal()
   await untilChildren(other, '/first-unheard', 0)
 })
 
@@ -175,14 +176,14 @@ test('a change with a lost reply happens once', async () => {
   const isSeen = (await observer.live()).until((now) => now.value.includes(1))
   const update = value.update((list) => {
     // After the read, before the write.
-    proxy.mute()
+    proxy.hold({ direction: 'toClient' })
     return [...list, 1]
   })
   await isSeen
   // Another client changes it further, so the version alone says nothing.
   await observer.update((list) => [...list, 2])
-  proxy.heal()
-  proxy.drop()
+  proxy.reset()
+  await proxy.heal()
   await update
   expect((await observer.get()).value).toEqual([0, 1, 2])
 })
@@ -197,7 +198,7 @@ test('a change that was not sent is made in the next session', async () => {
   const expired = nextState(client, 'expired')
   const update = value.update((list) => [...list, 1])
   await expired
-  proxy.heal()
+  await proxy.heal()
   expect((await update).value).toEqual([0, 1])
 })
 
@@ -218,7 +219,7 @@ test('a change that is given up does not happen later', async () => {
   await suspended
   const update = value.update((list) => [...list, 1], { timeoutMs: 30 })
   await expect(update).rejects.toMatchObject({ code: 'timeout', mayHaveHappened: true })
-  proxy.heal()
+  await proxy.heal()
   expect((await value.update((list) => [...list, 2])).value).toEqual([0, 2])
 })
 
@@ -282,7 +283,7 @@ test('a read waits for the next session, within its deadline', async () => {
   await expired
   const limited = value.get({ timeoutMs: 30 })
   await expect(limited).rejects.toMatchObject({ code: 'timeout', mayHaveHappened: false })
-  proxy.heal()
+  await proxy.heal()
   expect(await Promise.all(reads)).toEqual([
     { value: [0], version: 0 },
     { value: [0], version: 0 },

@@ -8,7 +8,7 @@ import {
   type Stat,
   type Transaction,
 } from '@zabra/client'
-import { pause } from '@zabra/client/internal'
+import { checkPath, pause } from '@zabra/client/internal'
 import { codecOfNode } from './nodes/codec-of-node.ts'
 import { makeFirst } from './nodes/first-value.ts'
 import { limited, orAborted } from './waiting/limits.ts'
@@ -17,6 +17,7 @@ import { openLiveNode, type LiveOptions } from './live/live-node.ts'
 import { persist, type NodeState } from './nodes/node.ts'
 import { Serial } from './waiting/serial.ts'
 import { Witness } from './nodes/witness.ts'
+import { codecOption } from './nodes/recipe-options.ts'
 
 export interface Versioned<T> {
   readonly value: T
@@ -66,28 +67,42 @@ export class AtomicValue<T> implements AsyncDisposable {
   /** Resolves when nothing is left of how the node was created. */
   private cleared = Promise.resolve()
 
-  constructor(client: Client, path: string, { codec, initial }: AtomicValueOptions<T>) {
+  constructor(client: Client, path: string, options: AtomicValueOptions<T>) {
     this.client = client.patient
-    this.path = path
-    this.codec = codecOfNode(codec, path)
-    this.initial = initial
+    this.path = checkPath(path)
+    this.codec = codecOfNode(codecOption('AtomicValue', options, { initial: true }), path)
+    this.initial = options.initial
     // An object that has seen the value does not create it again after a deletion.
     const isGone = () => Promise.reject(new OperationError('noNode', { path }))
     this.witness = new Witness(client, path, isGone)
   }
 
-  /** Continues over the next connection, or in the next session. */
+  /**
+   * Continues over the next connection, or in the next session.
+   *
+   *     const { value, version } = await seats.get({ consistency: 'linearizable' })
+   */
   async get({ consistency, ...limits }: AtomicReadOptions = {}): Promise<Versioned<T>> {
     const found = await limited(this.client, limits, (signal) => this.read(signal, consistency))
     return { value: this.decode(found?.data), version: found?.version }
   }
 
-  /** Sets it regardless of the previous value, even one that cannot be decoded. */
+  /**
+   * Sets it regardless of the previous value, even one that cannot be decoded.
+   *
+   *     await seats.set(['1a', '1b'])
+   */
   set(value: T, options: CallOptions = {}): Promise<Versioned<T>> {
     return this.change(() => value, options)
   }
 
-  /** Sets it if it is unchanged since it was read; otherwise undefined. */
+  /**
+   * Sets it if it is unchanged since it was read; otherwise undefined.
+   *
+   *     const seen = await seats.get()
+   *     const changed = await seats.compareAndSet(seen, [...seen.value, '12a'])
+   *     if (changed === undefined) console.log('somebody was faster')
+   */
   compareAndSet(
     expected: Versioned<T>,
     value: T,
@@ -99,12 +114,19 @@ export class AtomicValue<T> implements AsyncDisposable {
   /**
    * Sets it to the result of the function. If somebody else was faster, the function is called
    * again with a newer value; if it throws, the value stays as it is.
+   *
+   *     const { value } = await seats.update((taken) => [...taken, '12a'])
    */
   update(change: (value: T) => T, options: CallOptions = {}): Promise<Versioned<T>> {
     return this.change((data) => change(this.decode(data)), options)
   }
 
-  /** The value, kept up to date until it is closed. */
+  /**
+   * The value, kept up to date until it is closed.
+   *
+   *     await using taken = await seats.live()
+   *     taken.onChange(({ value }) => console.log(value.length))
+   */
   live(options: LiveOptions = {}): Promise<Live<Versioned<T>>> {
     const interpret = (node: NodeState | undefined): { value: Versioned<T> } => ({
       value:
@@ -115,7 +137,11 @@ export class AtomicValue<T> implements AsyncDisposable {
     return openLiveNode(this.client, this.path, interpret, options)
   }
 
-  /** Removes the nodes of this object. The value stays. */
+  /**
+   * Removes the nodes of this object. The value stays.
+   *
+   *     await seats.close() // or: await using seats = new AtomicValue(...)
+   */
   close(): Promise<void> {
     return this.serial.run(async () => {
       await Promise.all([this.witness.close(), this.cleared])

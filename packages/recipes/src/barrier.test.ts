@@ -39,7 +39,7 @@ test('a waiter checks again over the next connection and in the next session', a
   await client.connected()
   proxy.cut()
   await barrier.lower()
-  proxy.heal()
+  await proxy.heal()
   await passing
 })
 
@@ -59,11 +59,11 @@ test('a barrier whose creation was not confirmed is set', async () => {
   let tell = (): void => {}
   const appeared = new Promise<void>((resolve) => (tell = resolve))
   await other.exists('/unconfirmed', { watch: () => tell() })
-  proxy.mute()
+  proxy.hold({ direction: 'toClient' })
   const raising = new Barrier(client, '/unconfirmed').raise()
   await appeared
-  proxy.heal()
-  proxy.drop()
+  proxy.reset()
+  await proxy.heal()
   await raising
   expect(await new Barrier(other, '/unconfirmed').isUp()).toBe(true)
 })

@@ -1,5 +1,5 @@
 import { isRefusal, parentPath, type Acl, type CallOptions, type Client } from '@zabra/client'
-import { checkPath } from '@zabra/client/internal'
+import { checkOptionNames, checkPath } from '@zabra/client/internal'
 import { untilGone } from './waiting/until-changed.ts'
 import { persist } from './nodes/node.ts'
 import { limited } from './waiting/limits.ts'
@@ -23,12 +23,17 @@ export class Barrier {
     path: string,
     options: { readonly acl?: readonly Acl[] | undefined } = {},
   ) {
+    checkOptionNames('Barrier', options, { acl: true })
     this.client = client.patient
     this.path = checkPath(path)
     this.acl = options.acl
   }
 
-  /** Sets the barrier; succeeds if it is set already. */
+  /**
+   * Sets the barrier; succeeds if it is set already.
+   *
+   *     await barrier.raise()
+   */
   raise(options: CallOptions = {}): Promise<void> {
     const { client, path, acl } = this
     const make = (signal: AbortSignal): Promise<void> =>
@@ -43,7 +48,11 @@ export class Barrier {
     return limited(client, options, make, true, { path, what: 'not raised' })
   }
 
-  /** Removes the barrier, so that everybody passes; succeeds if it is removed already. */
+  /**
+   * Removes the barrier, so that everybody passes; succeeds if it is removed already.
+   *
+   *     await barrier.lower()
+   */
   lower(options: CallOptions = {}): Promise<void> {
     const { client, path } = this
     const remove = (signal: AbortSignal): Promise<void> =>
@@ -57,6 +66,11 @@ export class Barrier {
     return limited(client, options, remove, true, { path, what: 'not lowered' })
   }
 
+  /**
+   * Whether it is set, as far as this client's server knows.
+   *
+   *     if (await barrier.isUp()) console.log('down for maintenance')
+   */
   async isUp(options: CallOptions = {}): Promise<boolean> {
     return (await this.client.exists(this.path, options)) !== undefined
   }
@@ -64,6 +78,8 @@ export class Barrier {
   /**
    * Waits until it is removed. It survives lost connections and sessions: the waiter checks again
    * over the next one.
+   *
+   *     await barrier.wait({ timeoutMs: 60_000 })
    */
   wait(options: CallOptions = {}): Promise<void> {
     const { client, path } = this

@@ -1,7 +1,8 @@
 import { json, type StandardSchema } from '@zabra/client'
+import { nextState } from '@zabra/testing'
 import { expect, test } from 'vitest'
 import { longerThanTests, useServer } from '../test/support/server.ts'
-import { expire, nextState, openProxied } from '../test/support/trouble.ts'
+import { expire, openProxied } from '../test/support/trouble.ts'
 import { catchUncaught } from '../test/support/uncaught.ts'
 import { Configuration } from './configuration.ts'
 import type { Problem } from './live/problem.ts'
@@ -161,7 +162,7 @@ test('a value set while the connection or the session was lost is seen afterward
   await suspended
   await other.set('/away', '{"rate":2,"burst":1}')
   expect(config.current.rate).toBe(1)
-  proxy.heal()
+  await proxy.heal()
   await config.until(({ rate }) => rate === 2)
   await expire(client, fixture.connectString)
   await other.set('/away', '{"rate":3,"burst":1}')

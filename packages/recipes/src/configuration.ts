@@ -1,4 +1,5 @@
 import type { CallOptions, Client, Codec, Stat } from '@zabra/client'
+import { callNames } from '@zabra/client/internal'
 import { AtomicValue, type Versioned } from './atomic-value.ts'
 import { codecOfNode } from './nodes/codec-of-node.ts'
 import { limited, orAborted } from './waiting/limits.ts'
@@ -6,6 +7,7 @@ import type { Live, LiveListener } from './live/live.ts'
 import { openLiveNode } from './live/live-node.ts'
 import type { NodeState } from './nodes/node.ts'
 import { tellProblem, type ProblemListener } from './live/problem.ts'
+import { codecOption } from './nodes/recipe-options.ts'
 
 export interface ConfigurationOptions<T> extends CallOptions {
   /** Use `json(schema)` to validate values. */
@@ -48,14 +50,24 @@ export class Configuration<T> implements Live<T> {
   /**
    * Resolves when there is a value: that of the node, or the fallback. Rejects if the codec refuses the
    * data and there is no fallback.
+   *
+   *     const codec = json<{ rate: number }>()
+   *     await using limits = await Configuration.open(client, '/limits', { codec, fallback: { rate: 5 } })
    */
   static async open<T>(
     client: Client,
     path: string,
     options: ConfigurationOptions<T>,
   ): Promise<Configuration<T>> {
-    const reading = new Reading(client, { ...options, codec: codecOfNode(options.codec, path) })
-    const live = await openLiveNode(client, path, (node) => reading.interpret(node), options)
+    const names = { fallback: true, onProblem: true, ...callNames } as const
+    const codec = codecOption('Configuration', options, names)
+    const { signal, timeoutMs, onProblem } = options
+    const reading = new Reading(client, { ...options, codec: codecOfNode(codec, path) })
+    const live = await openLiveNode(client, path, (node) => reading.interpret(node), {
+      signal,
+      timeoutMs,
+      onProblem,
+    })
     return new Configuration(client, path, options, live, reading)
   }
 
@@ -77,24 +89,47 @@ export class Configuration<T> implements Live<T> {
     return this.reading.stat
   }
 
+  /**
+   * Calls back at every change. Returns a function that removes the listener.
+   *
+   *     const stop = limits.onChange(({ rate }) => limiter.setRate(rate))
+   */
   onChange(listener: LiveListener<T>): () => void {
     return this.live.onChange(listener)
   }
 
+  /**
+   * Starts with the current value; a slow reader gets the newest value, not each one.
+   *
+   *     for await (const { rate } of limits.values({ signal })) limiter.setRate(rate)
+   */
   values(options?: Pick<CallOptions, 'signal'>): AsyncIterableIterator<T, undefined> {
     return this.live.values(options)
   }
 
+  /**
+   * The first value from now on for which this returns true.
+   *
+   *     await limits.until(({ rate }) => rate > 0, { timeoutMs: 60_000 })
+   */
   until(isSo: (value: T) => boolean, options?: CallOptions): Promise<T> {
     return this.live.until(isSo, options)
   }
 
-  /** Sets the value. Resolves when the server has it; this and other programs see it a moment later. */
+  /**
+   * Sets the value. Resolves when the server has it; this and other programs see it a moment later.
+   *
+   *     await limits.set({ rate: 10 })
+   */
   set(value: T, options: CallOptions = {}): Promise<Versioned<T>> {
     return this.write((atom, limits) => atom.set(value, limits), options)
   }
 
-  /** Makes the new value of the old one, again if another program changes it meanwhile. */
+  /**
+   * Makes the new value of the old one, again if another program changes it meanwhile.
+   *
+   *     await limits.update((now) => ({ ...now, rate: now.rate * 2 }))
+   */
   update(change: (value: T) => T, options: CallOptions = {}): Promise<Versioned<T>> {
     return this.write((atom, limits) => atom.update(change, limits), options)
   }
@@ -103,6 +138,11 @@ export class Configuration<T> implements Live<T> {
     return this.values()
   }
 
+  /**
+   * Stops updates; the last value stays.
+   *
+   *     await limits.close() // or: await using limits = await Configuration.open(...)
+   */
   close(): Promise<void> {
     return this.live.close()
   }

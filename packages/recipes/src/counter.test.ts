@@ -1,6 +1,7 @@
+import { nextState } from '@zabra/testing'
 import { expect, test } from 'vitest'
 import { useServer } from '../test/support/server.ts'
-import { nextState, openProxied } from '../test/support/trouble.ts'
+import { openProxied } from '../test/support/trouble.ts'
 import { Counter } from './counter.ts'
 
 const fixture = useServer()
@@ -63,7 +64,7 @@ test('concurrent counts are exact, even with lost connections', async () => {
   const count = async (counter: Counter): Promise<void> => {
     for (let i = 0; i < 20; i++) {
       await counter.increment()
-      if (--left % 7 === 0) proxies[left % 3]!.drop()
+      if (--left % 7 === 0) proxies[left % 3]!.reset()
     }
   }
   await Promise.all(counters.map(count))
@@ -89,7 +90,7 @@ test('compareAndSet waits for the next session if it has not started', async () 
   const expired = nextState(client, 'expired')
   const changed = counter.compareAndSet(1, 2)
   await expired
-  proxy.heal()
+  await proxy.heal()
   expect(await changed).toBe(true)
   expect(await counter.get()).toBe(2n)
 })

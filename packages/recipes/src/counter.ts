@@ -1,4 +1,5 @@
 import type { CallOptions, Client, Codec } from '@zabra/client'
+import { checkOneOf, checkOptionNames, checkPath } from '@zabra/client/internal'
 import { AtomicValue, type AtomicReadOptions } from './atomic-value.ts'
 import { codecOfNode } from './nodes/codec-of-node.ts'
 import { limited } from './waiting/limits.ts'
@@ -33,39 +34,69 @@ export class Counter implements AsyncDisposable {
   private readonly value: AtomicValue<bigint>
 
   constructor(client: Client, path: string, options: CounterOptions = {}) {
+    checkOptionNames('Counter', options, { initial: true, layout: true })
     const { initial = 0n, layout = 'long' } = options
+    checkOneOf('layout', layout, ['long', 'int'])
     this.client = client.patient
-    this.path = path
+    this.path = checkPath(path)
     this.initial = BigInt(initial)
     this.codec = codecOfNode(codecs[layout], path)
     this.value = new AtomicValue(client, path, { codec: codecs[layout], initial: this.initial })
   }
 
+  /**
+   * The number; continues over the next connection, or in the next session.
+   *
+   *     console.log(await counter.get()) // 17n
+   */
   async get(options: AtomicReadOptions = {}): Promise<bigint> {
     const { value } = await this.value.get(options)
     return value
   }
 
-  /** Resolves to the new number. Rejects with a RangeError if that is out of range. */
+  /**
+   * Resolves to the new number. Rejects with a RangeError if that is out of range.
+   *
+   *     console.log(await counter.add(5)) // 22n
+   */
   async add(amount: bigint | number, options: CallOptions = {}): Promise<bigint> {
     const step = BigInt(amount)
     const { value } = await this.value.update((before) => before + step, options)
     return value
   }
 
+  /**
+   * Adds 1; resolves to the new number.
+   *
+   *     const ticket = await counter.increment()
+   */
   increment(options: CallOptions = {}): Promise<bigint> {
     return this.add(1n, options)
   }
 
+  /**
+   * Subtracts 1; resolves to the new number.
+   *
+   *     const left = await counter.decrement()
+   */
   decrement(options: CallOptions = {}): Promise<bigint> {
     return this.add(-1n, options)
   }
 
+  /**
+   * Sets it, whatever it was.
+   *
+   *     await counter.set(0)
+   */
   async set(value: bigint | number, options: CallOptions = {}): Promise<void> {
     await this.value.set(BigInt(value), options)
   }
 
-  /** Sets it if it equals a number; resolves to whether it did. */
+  /**
+   * Sets it if it equals a number; resolves to whether it did.
+   *
+   *     if (await counter.compareAndSet(10, 0)) console.log('a new round')
+   */
   compareAndSet(
     expected: bigint | number,
     value: bigint | number,
@@ -82,7 +113,12 @@ export class Counter implements AsyncDisposable {
     return limited(this.client, options, set, true)
   }
 
-  /** The number, kept up to date until it is closed. */
+  /**
+   * The number, kept up to date until it is closed.
+   *
+   *     await using orders = await counter.live()
+   *     orders.onChange((count) => console.log(count))
+   */
   live(options: LiveOptions = {}): Promise<Live<bigint>> {
     const interpret = (node: NodeState | undefined): { value: bigint } => ({
       value: node === undefined ? this.initial : this.codec.decode(node.data),
@@ -90,7 +126,11 @@ export class Counter implements AsyncDisposable {
     return openLiveNode(this.client, this.path, interpret, options)
   }
 
-  /** Removes the nodes of this object. The number stays. */
+  /**
+   * Removes the nodes of this object. The number stays.
+   *
+   *     await counter.close() // or: await using counter = new Counter(...)
+   */
   close(): Promise<void> {
     return this.value.close()
   }

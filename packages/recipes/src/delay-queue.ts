@@ -28,7 +28,11 @@ export class DelayQueue<T> extends ItemQueue<T> {
     this.client = client
   }
 
-  /** Resolves when the item is in the queue; without a time it is due at once. */
+  /**
+   * Resolves when the item is in the queue; without a time it is due at once.
+   *
+   *     await reminders.put({ to: 'ann' }, { dueMs: Date.parse('2030-01-01') })
+   */
   async put(value: T, options: DelayOptions = {}): Promise<void> {
     const { delayMs = 0, dueMs, ...rest } = options
     const { host } = this.client

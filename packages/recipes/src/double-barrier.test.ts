@@ -1,7 +1,8 @@
 import { SessionExpiredError, TimeoutError } from '@zabra/client'
+import { nextState, untilChildren } from '@zabra/testing'
 import { expect, test } from 'vitest'
 import { longerThanTests, useServer } from '../test/support/server.ts'
-import { expire, nextState, openProxied, untilChildren } from '../test/support/trouble.ts'
+import { expire, openProxied } from '../test/support/trouble.ts'
 import { DoubleBarrier } from './double-barrier.ts'
 
 const fixture = useServer()
@@ -115,10 +116,10 @@ test('a lost connection while waiting or leaving does no harm', async () => {
   await untilChildren(first, '/drops', 1)
   proxy.cut()
   const entered = new DoubleBarrier(first, '/drops', 2).enter()
-  proxy.heal()
+  await proxy.heal()
   const stays = await Promise.all([entered, entering])
   const leaving = stays[1].leave()
-  proxy.drop()
+  proxy.reset()
   await Promise.all([stays[0].leave(), leaving])
 })
 
@@ -172,7 +173,7 @@ test('a member that has left does not wait for a connection past the deadline', 
   ])
   proxy.cut()
   await expect(stay.leave({ timeoutMs: 50 })).rejects.toBeInstanceOf(TimeoutError)
-  proxy.heal()
+  await proxy.heal()
   await untilChildren(first, '/late-leave', 2)
 })
 
@@ -206,7 +207,7 @@ test('a member that ends a round late does not end a later one, even if the coun
   await first!.deleteTree('/anew')
   const stays = await Promise.all([enter(), enter(second)])
   const before = await first!.exists('/anew/ready')
-  proxy.heal()
+  await proxy.heal()
   await leaving
   expect((await first!.exists('/anew/ready'))?.czxid).toBe(before!.czxid)
   await Promise.all(stays.map((inside) => inside.leave()))

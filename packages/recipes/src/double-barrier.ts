@@ -5,11 +5,17 @@ import { HeldByNode, policyOf, type Held, type HoldOptions } from './holding/hel
 import { overOneConnection, persist } from './nodes/node.ts'
 import { limited, orAborted, underAll } from './waiting/limits.ts'
 import { below } from './nodes/parents.ts'
-import { checkedOptions, waiterError, type LockOptions } from './turns/turn.ts'
+import { checkedOptions, holdNames, waiterError, type LockOptions } from './turns/turn.ts'
 
 /** A member's stay inside the barrier. */
 export interface Inside extends Held {
-  /** Leaves, and waits until all others have left. `release` leaves without waiting. */
+  /**
+   * Leaves, and waits until all others have left. `release` leaves without waiting.
+   *
+   *     const inside = await computation.enter({ timeoutMs: 60_000 })
+   *     await compute()
+   *     await inside.leave({ timeoutMs: 60_000 })
+   */
   leave(options?: CallOptions): Promise<void>
 }
 
@@ -40,6 +46,9 @@ export class DoubleBarrier {
   /**
    * Waits until all have arrived. A member that arrives too early for the next round waits for the
    * end of the current one.
+   *
+   *     await using inside = await computation.enter({ timeoutMs: 60_000 })
+   *     await compute()
    */
   enter(options: CallOptions & HoldOptions = {}): Promise<Inside> {
     const enterRound = async (signal: AbortSignal): Promise<Inside> => {
@@ -58,7 +67,8 @@ export class DoubleBarrier {
       }
     }
     const { client, path } = this
-    return limited(client, options, enterRound, false, { path, what: 'not all are there' })
+    const subject = { path, what: 'not all are there', names: holdNames }
+    return limited(client, options, enterRound, false, subject)
   }
 
   /** Waits for the end of a round that began without us. */

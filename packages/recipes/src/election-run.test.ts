@@ -1,6 +1,7 @@
+import { aborted, untilChildren } from '@zabra/testing'
 import { expect, test } from 'vitest'
 import { longerThanTests, useServer } from '../test/support/server.ts'
-import { aborted, expire, openProxied, untilChildren } from '../test/support/trouble.ts'
+import { expire, openProxied } from '../test/support/trouble.ts'
 import { Election } from './election.ts'
 
 const fixture = useServer()
@@ -44,7 +45,7 @@ test('a lost connection ends the term, and another one begins over the next', as
   let terms = 0
   await new Election(client, '/suspended').run(async (_, signal) => {
     if (++terms > 1) return
-    proxy.drop()
+    proxy.reset()
     await aborted(signal)
   })
   expect(terms).toBe(2)
@@ -129,7 +130,7 @@ test('each election may take as long as the first one', async () => {
   // The work began, and nobody knows how far it came.
   await expect(work).rejects.toMatchObject({ code: 'timeout', mayHaveHappened: true })
   expect(terms).toBe(1)
-  proxy.heal()
+  await proxy.heal()
   await untilChildren(client, '/again-in-time', 0)
 })
 
@@ -148,6 +149,6 @@ test('aborting without a connection does not wait for one', async () => {
     { signal: controller.signal },
   )
   await expect(work).rejects.toBe(enough)
-  proxy.heal()
+  await proxy.heal()
   await untilChildren(client, '/stopped-alone', 0)
 })

@@ -1,7 +1,8 @@
 import type { Client } from '@zabra/client'
+import { aborted, untilChildren } from '@zabra/testing'
 import { expect, test } from 'vitest'
 import { useServer } from '../test/support/server.ts'
-import { aborted, expire, openProxied, untilChildren } from '../test/support/trouble.ts'
+import { expire, openProxied } from '../test/support/trouble.ts'
 import { Election } from './election.ts'
 
 const fixture = useServer()
@@ -63,7 +64,7 @@ test('an observer goes on over lost connections and sessions', async () => {
   const next = leaders.next()
   proxy.cut()
   await first.release()
-  proxy.heal()
+  await proxy.heal()
   expect((await next).value).toMatchObject({ id: 'b' })
   const last = leaders.next()
   await expire(observer, fixture.connectString)
@@ -73,7 +74,7 @@ test('an observer goes on over lost connections and sessions', async () => {
 
 test('observers hear of the leader only, not of other candidates', async () => {
   const candidate = await fixture.open()
-  const { client: observer, proxy } = await openProxied(fixture.connectString)
+  const observer = await fixture.open()
   const election = new Election(candidate, '/quiet', { id: 'a' })
   const term = await election.campaign()
   const leaders = new Election(observer, '/quiet').leaders()
@@ -84,7 +85,7 @@ test('observers hear of the leader only, not of other candidates', async () => {
     await expect(election.campaign({ timeoutMs: 20 })).rejects.toMatchObject({ code: 'timeout' })
   }
   await observer.sync()
-  expect(proxy.notifications).toBe(0)
+  expect(observer.stats().notifications).toBe(0)
   await term.release()
   expect((await next).value).toBeUndefined()
 })

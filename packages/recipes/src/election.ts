@@ -48,7 +48,12 @@ export class Election {
     }
   }
 
-  /** Waits until elected. */
+  /**
+   * Waits until elected.
+   *
+   *     await using term = await election.campaign({ timeoutMs: 60_000 })
+   *     await term.guard(nextStep()).commit()
+   */
   async campaign(options: TurnOptions = {}): Promise<Term> {
     const held = await takeTurn(this.client, this.line, this.options, options)
     return Object.assign(held, { epoch: held.token, id: this.options.id ?? '' })
@@ -68,9 +73,10 @@ export class Election {
    */
   async run<T>(
     work: (term: Term, signal: AbortSignal) => Promise<T>,
-    { signal, timeoutMs }: CallOptions = {},
+    options: CallOptions = {},
   ): Promise<T> {
     const { client } = this
+    const { signal } = options
     let before: Term | undefined
     const next = async (either: AbortSignal): Promise<Term> => {
       if (before !== undefined) await orAborted(before.release(), either)
@@ -79,7 +85,7 @@ export class Election {
     for (;;) {
       const hasBegun = before !== undefined
       const subject = { path: this.line.parent, what: 'not elected' }
-      const term = await limited(client, { signal, timeoutMs }, next, hasBegun, subject)
+      const term = await limited(client, options, next, hasBegun, subject)
       const signals = signal === undefined ? [term.signal] : [term.signal, signal]
       const outcome = await underAll(signals, (either) => settled(() => work(term, either)))
       if (!term.signal.aborted) {
@@ -92,7 +98,12 @@ export class Election {
     }
   }
 
-  /** Who leads now, as far as this client's server knows. */
+  /**
+   * Who leads now, as far as this client's server knows.
+   *
+   *     const leader = await election.leader()
+   *     console.log(leader?.id ?? 'nobody leads')
+   */
   leader(options: CallOptions = {}): Promise<Candidate | undefined> {
     return this.limited(options, async (signal) => {
       for (;;) {
@@ -104,7 +115,11 @@ export class Election {
     })
   }
 
-  /** The leader and the candidates, in order. */
+  /**
+   * The leader and the candidates, in order.
+   *
+   *     for (const { id, epoch } of await election.candidates()) console.log(id, epoch)
+   */
   candidates(options: CallOptions = {}): Promise<Candidate[]> {
     return this.limited(options, async (signal) => {
       const all = await this.lineUp(signal)
@@ -117,6 +132,8 @@ export class Election {
    * The leader: first the current one, then every change; undefined without a leader. A leader that
    * is replaced quickly may be skipped, the current one never is. It survives lost connections and
    * sessions, and rejects when the signal aborts or the client is closed.
+   *
+   *     for await (const leader of election.leaders({ signal })) console.log(leader?.id ?? 'nobody')
    */
   async *leaders(
     options: { readonly signal?: AbortSignal | undefined } = {},

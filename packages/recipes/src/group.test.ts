@@ -1,7 +1,8 @@
 import { ConnectionLossError, json, text, type Created, type Stat } from '@zabra/client'
+import { nextState } from '@zabra/testing'
 import { expect, onTestFinished, test } from 'vitest'
 import { useServer } from '../test/support/server.ts'
-import { expire, nextState, openProxied, roundTrips } from '../test/support/trouble.ts'
+import { expire, openProxied, roundTrips } from '../test/support/trouble.ts'
 import { catchUncaught } from '../test/support/uncaught.ts'
 import { Group, type Members } from './group.ts'
 
@@ -141,7 +142,7 @@ test('while the connection is lost the presence is uncertain, and others still s
   await suspended
   expect(member.presence.current).toBe('uncertain')
   expect(group.current.has('a')).toBe(true)
-  proxy.heal()
+  await proxy.heal()
   await member.presence.until((now) => now === 'present')
 })
 
@@ -158,7 +159,7 @@ test('an update takes effect even after the caller stops waiting', async () => {
   const waiting = member.update('3', { signal: controller.signal })
   controller.abort(new Error('no more'))
   await expect(waiting).rejects.toThrow('no more')
-  proxy.heal()
+  await proxy.heal()
   await group.until((members) => members.get('a')?.data === '3')
   const before = AbortSignal.abort(new Error('not even begun'))
   await expect(member.update('4', { signal: before })).rejects.toThrow('not even begun')
@@ -176,7 +177,7 @@ test('a node that an own session left behind is taken over at once', async () =>
   // Somebody keeps the old session alive, so that its node stays.
   await fixture.open({ session: { id, password }, sessionTimeoutMs: 20_000 })
   await expired
-  proxy.heal()
+  await proxy.heal()
   await member.presence.until((now) => now === 'present')
   expect(member.token).toBeGreaterThan(token)
 })
@@ -202,7 +203,7 @@ test('a join with a lost reply happens once, and one that is given up leaves not
   const group = await watch('/lost')
   await new Group(client, '/lost', { codec }).join('', { name: 'first' })
   await group.until((members) => members.size === 1)
-  proxy.mute()
+  proxy.hold({ direction: 'toClient' })
   const join = new Group(client, '/lost', { codec }).join('x', { name: 'a' })
   const controller = new AbortController()
   const { signal } = controller
@@ -210,8 +211,8 @@ test('a join with a lost reply happens once, and one that is given up leaves not
   await group.until((members) => members.size === 3)
   controller.abort('enough')
   await expect(givenUp).rejects.toBe('enough')
-  proxy.heal()
-  proxy.drop()
+  proxy.reset()
+  await proxy.heal()
   await join
   const members = await group.until((now) => now.size === 2)
   expect([...members.keys()]).toEqual(['first', 'a'])

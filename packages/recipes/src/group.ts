@@ -7,6 +7,7 @@ import { checkName } from './nodes/parents.ts'
 import { tellProblem, type ProblemListener } from './live/problem.ts'
 import { Registration } from './holding/registration.ts'
 import { TreeCache } from './tree-cache.ts'
+import { codecOption } from './nodes/recipe-options.ts'
 
 export interface Member<T> {
   readonly name: string
@@ -51,15 +52,17 @@ export class Group<T> {
   private readonly path: string
   private readonly codec: Codec<T>
 
-  constructor(client: Client, path: string, { codec }: GroupOptions<T>) {
+  constructor(client: Client, path: string, options: GroupOptions<T>) {
     this.client = client
     this.path = checkPath(path)
-    this.codec = codec
+    this.codec = codecOption('Group', options)
   }
 
   /**
    * Joins the group. If another session has the name, waits until it is free: after a crash, that is
    * when the session of the crashed program expires.
+   *
+   *     await using member = await group.join({ port: 8080 }, { name: 'worker-7' })
    */
   async join(data: T, options: JoinOptions = {}): Promise<Membership<T>> {
     const { client, path, codec } = this
@@ -72,7 +75,12 @@ export class Group<T> {
     })
   }
 
-  /** The members, kept up to date until this is closed. */
+  /**
+   * The members, kept up to date until this is closed.
+   *
+   *     await using members = await group.watch()
+   *     members.onChange((now) => console.log([...now.keys()]))
+   */
   async watch(options: WatchGroupOptions = {}): Promise<Live<Members<T>>> {
     const { client, path, codec } = this
     const { onProblem, ...limits } = options

@@ -18,18 +18,30 @@ export class IdQueue<T> extends ItemQueue<T> {
     super(new ItemStore(client, path, 'byId', options))
   }
 
-  /** Resolves when the item is in the queue. */
+  /**
+   * Resolves when the item is in the queue.
+   *
+   *     await mails.put(mail, 'order-17')
+   */
   async put(value: T, id: string, options: PutOptions = {}): Promise<void> {
     if (typeof id !== 'string') throw new TypeError(`an id is text, not ${String(id)}`)
     await this.store.put(value, nameById(id), options)
   }
 
-  /** Removes the items with this id that nobody works on; returns how many. */
+  /**
+   * Removes the items with this id that nobody works on; returns how many.
+   *
+   *     console.log(await mails.remove('order-17'))
+   */
   remove(id: string, options: CallOptions = {}): Promise<number> {
     return this.store.remove(id, options)
   }
 
-  /** Whether an item with this id exists, even if somebody works on it. */
+  /**
+   * Whether an item with this id exists, even if somebody works on it.
+   *
+   *     if (!(await mails.has('order-17'))) await mails.put(mail, 'order-17')
+   */
   has(id: string, options: CallOptions = {}): Promise<boolean> {
     return this.store.has(id, options)
   }

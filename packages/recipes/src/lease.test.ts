@@ -1,6 +1,7 @@
+import { aborted } from '@zabra/testing'
 import { expect, test } from 'vitest'
 import { useServer } from '../test/support/server.ts'
-import { aborted, expire, openProxied } from '../test/support/trouble.ts'
+import { expire, openProxied } from '../test/support/trouble.ts'
 import { Lease } from './lease.ts'
 
 const fixture = useServer()
@@ -46,7 +47,7 @@ test('a holder that is cut off loses it in time, and only then another one gets 
   expect(held.signal.aborted).toBe(true)
   expect(await lost).toMatchObject({ reason: 'expired' })
   expect(next.token).toBeGreaterThan(held.token)
-  proxy.heal()
+  await proxy.heal()
   await next.release()
 })
 

@@ -12,7 +12,7 @@ import {
   type Client,
   type Stat,
 } from '@zabra/client'
-import { checkPath, makeGuid, pause } from '@zabra/client/internal'
+import { checkOptionNames, checkPath, makeGuid, pause } from '@zabra/client/internal'
 import { LostError, type Held, type LossReason } from './holding/held.ts'
 import { limited, underAll } from './waiting/limits.ts'
 import { ensureParent } from './nodes/parents.ts'
@@ -59,7 +59,9 @@ export class Lease {
   private readonly id: string
   private readonly ttlMs: number
 
-  constructor(client: Client, path: string, { id, ttlMs }: LeaseOptions) {
+  constructor(client: Client, path: string, options: LeaseOptions) {
+    checkOptionNames('Lease', options, { id: true, ttlMs: true })
+    const { id, ttlMs } = options
     if (typeof id !== 'string' || id === '') throw new TypeError('id is the name of the holder')
     if (!Number.isFinite(ttlMs) || ttlMs <= 0)
       throw new RangeError(`ttlMs is a number of milliseconds, not ${ttlMs}`)
@@ -70,7 +72,11 @@ export class Lease {
     this.ttlMs = ttlMs
   }
 
-  /** Waits until it is held: until it is free, or its holder has been silent for its duration. */
+  /**
+   * Waits until it is held: until it is free, or its holder has been silent for its duration.
+   *
+   *     await using held = await lease.acquire({ timeoutMs: 60_000 })
+   */
   acquire(options: CallOptions = {}): Promise<Held> {
     const { client, path } = this
     const act = async (signal: AbortSignal): Promise<Held> => {
@@ -82,12 +88,20 @@ export class Lease {
     return limited(client, options, act, false, { path, what: 'not acquired' })
   }
 
-  /** Like `Lock.run`. */
+  /**
+   * Like `Lock.run`.
+   *
+   *     await lease.run((held) => work(held.token, held.signal))
+   */
   run<T>(work: (held: Held) => Promise<T> | T, options: CallOptions = {}): Promise<T> {
     return runHeld(() => this.acquire(options), work)
   }
 
-  /** The holder, as far as this client's server knows; it may have been silent for long. */
+  /**
+   * The holder, as far as this client's server knows; it may have been silent for long.
+   *
+   *     console.log((await lease.holder()) ?? 'nobody has it')
+   */
   async holder(options: CallOptions = {}): Promise<string | undefined> {
     const found = await this.client.find(this.path, { ...options, codec })
     return found?.data.id ?? undefined

@@ -1,8 +1,9 @@
 import { setImmediate } from 'node:timers/promises'
 import { SessionExpiredError, TimeoutError, type Client } from '@zabra/client'
+import { aborted, nextState, untilChildren } from '@zabra/testing'
 import { expect, test } from 'vitest'
 import { longerThanTests, useServer } from '../test/support/server.ts'
-import { aborted, expire, nextState, openProxied, untilChildren } from '../test/support/trouble.ts'
+import { expire, openProxied } from '../test/support/trouble.ts'
 import { LostError, type Held } from './holding/held.ts'
 import { Lock } from './lock.ts'
 
@@ -67,20 +68,18 @@ test.skipIf(isElsewhere)('the parent is deleted when nobody is left', async () =
 test('a release wakes only one waiter', async () => {
   const holder = await open()
   const held = await new Lock(holder, '/calm').acquire()
-  const waiters = await Promise.all(
-    Array.from({ length: 6 }, () => openProxied(fixture.connectString)),
-  )
+  const waiters = await Promise.all(Array.from({ length: 6 }, () => open()))
   const turns: Promise<Held>[] = []
-  for (const { client } of waiters) {
+  for (const client of waiters) {
     turns.push(new Lock(client, '/calm').acquire())
     await untilQueued(holder, '/calm', turns.length + 1)
   }
-  await Promise.all(waiters.map(({ client }) => client.sync()))
-  const before = waiters.map(({ proxy }) => proxy.notifications)
+  await Promise.all(waiters.map((client) => client.sync()))
+  const before = waiters.map((client) => client.stats().notifications)
   await held.release()
   await turns[0]
-  await Promise.all(waiters.map(({ client }) => client.sync()))
-  const after = waiters.map(({ proxy }, i) => proxy.notifications - before[i]!)
+  await Promise.all(waiters.map((client) => client.sync()))
+  const after = waiters.map((client, i) => client.stats().notifications - before[i]!)
   expect(after).toEqual([1, 0, 0, 0, 0, 0])
   for (const turn of turns) await (await turn).release()
 })
@@ -139,7 +138,7 @@ test('a lost connection loses the lock, or only the end of the session does, by 
   const strict = await new Lock(client, '/strict').acquire()
   const lenient = await new Lock(client, '/lenient').acquire({ lostOn: 'expired' })
   const suspended = nextState(client, 'suspended')
-  proxy.drop()
+  proxy.reset()
   await suspended
   expect(strict.signal.reason).toMatchObject({ reason: 'suspended' })
   expect(lenient.signal.aborted).toBe(false)
@@ -221,11 +220,11 @@ test('a place whose creation was not confirmed is found again, and there is only
   const { client, proxy } = await openProxied(fixture.connectString)
   const other = await open()
   await client.ensure('/unconfirmed')
-  proxy.mute()
+  proxy.hold({ direction: 'toClient' })
   const acquiring = new Lock(client, '/unconfirmed').acquire({ lostOn: 'expired' })
   const [path] = await untilQueued(other, '/unconfirmed', 1)
-  proxy.heal()
-  proxy.drop()
+  proxy.reset()
+  await proxy.heal()
   const held = await acquiring
   expect(held.path).toBe(path)
   expect(await new Lock(other, '/unconfirmed').queue()).toEqual([path])
@@ -236,14 +235,14 @@ test('giving up before the creation was confirmed leaves no node behind', async 
   const other = await open()
   await client.ensure('/unconfirmed-abort')
   const controller = new AbortController()
-  proxy.mute()
+  proxy.hold({ direction: 'toClient' })
   const acquiring = new Lock(client, '/unconfirmed-abort').acquire({ signal: controller.signal })
   const outcome = acquiring.catch((error: unknown) => error)
   await untilQueued(other, '/unconfirmed-abort', 1)
   controller.abort(new Error('enough'))
   expect(await outcome).toMatchObject({ message: 'enough' })
-  proxy.heal()
-  proxy.drop()
+  proxy.reset()
+  await proxy.heal()
   await untilQueued(other, '/unconfirmed-abort', 0)
 })
 

@@ -1,6 +1,7 @@
+import { aborted, untilChildren } from '@zabra/testing'
 import { expect, test } from 'vitest'
 import { useServer } from '../test/support/server.ts'
-import { aborted, expire, untilChildren } from '../test/support/trouble.ts'
+import { expire } from '../test/support/trouble.ts'
 import { Lock } from './lock.ts'
 import { MultiLock } from './multi-lock.ts'
 

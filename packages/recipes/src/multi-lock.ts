@@ -5,7 +5,15 @@ import { holdAll } from './hold-all.ts'
 import { limited, underAll } from './waiting/limits.ts'
 import { runHeld } from './holding/run-held.ts'
 import { lockLine, type AcquireOptions } from './turns/turn-lock.ts'
-import { checkedOptions, takePlace, tryTurn, waiterError, type LockOptions } from './turns/turn.ts'
+import {
+  checkedOptions,
+  holdNames,
+  takePlace,
+  tryTurn,
+  turnNames,
+  waiterError,
+  type LockOptions,
+} from './turns/turn.ts'
 
 /** Several locks that are held together. */
 export interface HeldLocks extends Held {
@@ -36,7 +44,12 @@ export class MultiLock {
     this.options = checkedOptions(client, 'MultiLock', options)
   }
 
-  /** Waits until all are held. If one is lost in the meantime, all are released, and it rejects. */
+  /**
+   * Waits until all are held. If one is lost in the meantime, all are released, and it rejects.
+   *
+   *     await using held = await accounts.acquire({ timeoutMs: 5000 })
+   *     console.log(held.locks.get('/accounts/ann')?.token)
+   */
   acquire(options: AcquireOptions = {}): Promise<HeldLocks> {
     const { client, paths } = this
     const act = async (signal: AbortSignal): Promise<HeldLocks> => {
@@ -61,10 +74,16 @@ export class MultiLock {
       }
       return this.holding(places.map((place) => place.judgeBy(lostOn)))
     }
-    return limited(client, options, act, false, { path: paths.join(), what: 'not all acquired' })
+    const subject = { path: paths.join(), what: 'not all acquired', names: turnNames }
+    return limited(client, options, act, false, subject)
   }
 
-  /** Undefined if somebody else has one of them, or waits for it. */
+  /**
+   * Undefined if somebody else has one of them, or waits for it.
+   *
+   *     await using held = await accounts.tryAcquire()
+   *     if (held !== undefined) await transfer(held)
+   */
   tryAcquire(options: CallOptions & HoldOptions = {}): Promise<HeldLocks | undefined> {
     const { client, paths } = this
     const act = async (signal: AbortSignal): Promise<HeldLocks | undefined> => {
@@ -84,10 +103,14 @@ export class MultiLock {
       giveBack(held)
       return undefined
     }
-    return limited(client, options, act, false, { path: paths.join() })
+    return limited(client, options, act, false, { path: paths.join(), names: holdNames })
   }
 
-  /** Like `Lock.run`. */
+  /**
+   * Like `Lock.run`.
+   *
+   *     await accounts.run((held) => transfer(held), { timeoutMs: 5000 })
+   */
   run<T>(work: (held: HeldLocks) => Promise<T> | T, options: AcquireOptions = {}): Promise<T> {
     return runHeld(() => this.acquire(options), work)
   }

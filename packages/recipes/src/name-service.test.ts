@@ -1,6 +1,6 @@
 import { ConnectionLossError, text, type Client } from '@zabra/client'
 import { expect, test } from 'vitest'
-import type { Proxy } from '../../client/test/support/proxy.ts'
+import type { FaultProxy } from '@zabra/testing'
 import { useServer } from '../test/support/server.ts'
 import { expire, openProxied, outlived } from '../test/support/trouble.ts'
 import { NameService } from './name-service.ts'
@@ -92,8 +92,8 @@ test('a name is bound even if the reply is lost and somebody has unbound it sinc
     await client.sync()
     return get(...args)
   }
-  proxy.heal()
-  proxy.drop()
+  proxy.reset()
+  await proxy.heal()
   expect(await bound).toBe(true)
   expect(await other.lookup('a')).toBe('x')
 })
@@ -119,31 +119,31 @@ test('the outcome of bind and unbind is known even if the reply is lost', async 
   const other = await open('/lost')
   await names.bind('first', 'y')
   await using live = await other.live('second')
-  proxy.mute()
+  proxy.hold({ direction: 'toClient' })
   const bound = names.bind('second', 'x')
   await live.until((value) => value === 'x')
-  proxy.heal()
-  proxy.drop()
+  proxy.reset()
+  await proxy.heal()
   expect(await bound).toBe(true)
-  proxy.mute()
+  proxy.hold({ direction: 'toClient' })
   const unbound = names.unbind('second')
   await live.until((value) => value === undefined)
-  proxy.heal()
-  proxy.drop()
+  proxy.reset()
+  await proxy.heal()
   expect(await unbound).toBe(true)
 })
 
 type Change = (path: string, ...rest: unknown[]) => Promise<unknown>
 
 /** The reply to the next change is lost, unless the change is to set a missing node. */
-function muteOn(client: Client, proxy: Proxy): void {
+function muteOn(client: Client, proxy: FaultProxy): void {
   const changes = ['create', 'set', 'delete'] as const
   for (const name of changes) {
     const change = client[name].bind(client) as Change
     const muted: Change = async (path, ...rest) => {
       if (name !== 'set' || (await client.exists(path)) !== undefined) {
         for (const each of changes) Reflect.deleteProperty(client, each)
-        proxy.mute()
+        proxy.hold({ direction: 'toClient' })
       }
       return change(path, ...rest)
     }
@@ -160,8 +160,8 @@ test('a lost reply does not undo what others have bound since', async () => {
     muteOn(client, proxy)
     const outcome = act().catch((error: unknown) => error)
     await meanwhile()
-    proxy.heal()
-    proxy.drop()
+    proxy.reset()
+    await proxy.heal()
     expect(await outcome).toMatchObject(unknown)
   }
   await using live = await other.live('a')
@@ -210,7 +210,7 @@ test('what is lost with the connection is repeated, once it is known not to have
     const lost = (): Promise<never> => {
       losses++
       Reflect.deleteProperty(client, name)
-      proxy.drop()
+      proxy.reset()
       return Promise.reject(new ConnectionLossError(true))
     }
     Object.assign(client, { [name]: lost })
@@ -228,10 +228,10 @@ test('a name without a value is rebound if the request did not arrive', async ()
   const { client, proxy } = await openProxied(fixture.connectString)
   const names = new NameService(client, '/nowhere', { codec: text })
   await client.sync()
-  proxy.mute()
+  proxy.hold({ direction: 'toClient' })
   const rebound = names.rebind('folder/a', 'x')
-  proxy.heal()
-  proxy.drop()
+  proxy.reset()
+  await proxy.heal()
   await rebound
   expect(await names.lookup('folder/a')).toBe('x')
 })
@@ -246,8 +246,8 @@ test('a name is rebound even if the reply is lost', async () => {
     muteOn(client, proxy)
     const rebound = names.rebind('a', value)
     await live.until((now) => now === value)
-    proxy.heal()
-    proxy.drop()
+    proxy.reset()
+    await proxy.heal()
     await rebound
   }
   expect(await other.lookup('a')).toBe('set')
@@ -259,12 +259,12 @@ test('a lost reply to releasing a name spares the next owner', async () => {
   const other = await fixture.open()
   const waiting = new NameService(other, '/handed', { codec: text }).register('a', 'second')
   await other.sync()
-  proxy.mute()
+  proxy.hold({ direction: 'toClient' })
   const released = first.release()
   const second = await waiting
   const { token } = second
-  proxy.heal()
-  proxy.drop()
+  proxy.reset()
+  await proxy.heal()
   await released
   await other.sync()
   expect(second.presence.current).toBe('present')

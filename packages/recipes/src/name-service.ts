@@ -11,6 +11,7 @@ import {
   type Data,
   type ReadOptions,
 } from '@zabra/client'
+import { checkPath } from '@zabra/client/internal'
 import { limited, underAll } from './waiting/limits.ts'
 import type { Live } from './live/live.ts'
 import { openLiveNode, type LiveOptions } from './live/live-node.ts'
@@ -18,6 +19,7 @@ import { findOut, persist } from './nodes/node.ts'
 import { below } from './nodes/parents.ts'
 import type { Problem } from './live/problem.ts'
 import { Registration } from './holding/registration.ts'
+import { codecOption } from './nodes/recipe-options.ts'
 
 export interface NameServiceOptions<T> {
   readonly codec: Codec<T>
@@ -37,15 +39,17 @@ export class NameService<T> {
   private readonly client: Client
   private readonly codec: Codec<T>
 
-  constructor(client: Client, path: string, { codec }: NameServiceOptions<T>) {
+  constructor(client: Client, path: string, options: NameServiceOptions<T>) {
     this.client = client.patient
-    this.path = path
-    this.codec = codec
+    this.path = checkPath(path)
+    this.codec = codecOption('NameService', options)
   }
 
   /**
    * Binds a name to a value; resolves to false if it is bound to something else already. Rejects
    * with `notEmpty` if it is a folder with names in it.
+   *
+   *     if (!(await names.bind('orders', { host: 'db-1' }))) console.log('it is another one already')
    */
   async bind(name: string, value: T, options: CallOptions = {}): Promise<boolean> {
     const at = joinPath(this.path, name)
@@ -59,6 +63,8 @@ export class NameService<T> {
    * Binds a name to a value, whatever it was bound to before. If the reply is lost and somebody
    * else has changed the name since, it rejects with `mayHaveHappened`; with `notEmpty` if the name
    * is a folder with names in it.
+   *
+   *     await names.rebind('orders', { host: 'db-2' })
    */
   async rebind(name: string, value: T, options: CallOptions = {}): Promise<void> {
     const at = joinPath(this.path, name)
@@ -69,6 +75,8 @@ export class NameService<T> {
   /**
    * Resolves to whether the name was bound. If the reply is lost and somebody else has bound the
    * name since, it rejects with `mayHaveHappened`.
+   *
+   *     const wasBound = await names.unbind('orders')
    */
   unbind(name: string, options: CallOptions = {}): Promise<boolean> {
     const at = joinPath(this.path, name)
@@ -78,6 +86,8 @@ export class NameService<T> {
   /**
    * Holds a name for as long as this program lives, in one session after the other. Waits while
    * somebody else holds it.
+   *
+   *     await using name = await names.register('reports', { host: 'db-3' })
    */
   register(name: string, value: T, options: CallOptions = {}): Promise<Registration<T>> {
     return limited(this.client, options, async (signal) => {
@@ -89,13 +99,22 @@ export class NameService<T> {
     })
   }
 
-  /** The value of the name; undefined if it is not bound. */
+  /**
+   * The value of the name; undefined if it is not bound.
+   *
+   *     const found = await names.lookup('orders')
+   *     console.log(found?.host ?? 'not bound')
+   */
   async lookup(name: string, options: ReadOptions = {}): Promise<T | undefined> {
     const found = await this.client.find(joinPath(this.path, name), options)
     return found && this.meaning(found.data)
   }
 
-  /** Waits until the name is bound; rejects if its value cannot be decoded. */
+  /**
+   * Waits until the name is bound; rejects if its value cannot be decoded.
+   *
+   *     const { host } = await names.resolve('orders', { timeoutMs: 5000 })
+   */
   resolve(name: string, options: CallOptions = {}): Promise<T> {
     return limited(this.client, options, async (signal) => {
       const misfit = new AbortController()
@@ -109,7 +128,12 @@ export class NameService<T> {
     })
   }
 
-  /** The value of the name, kept up to date until it is closed. */
+  /**
+   * The value of the name, kept up to date until it is closed.
+   *
+   *     await using orders = await names.live('orders')
+   *     orders.onChange((now) => console.log(now?.host))
+   */
   live(name: string, options: LiveOptions = {}): Promise<Live<T | undefined>> {
     return openLiveNode<T | undefined>(
       this.client,
@@ -119,7 +143,11 @@ export class NameService<T> {
     )
   }
 
-  /** The names and folders in a folder, sorted; by default those at the top. */
+  /**
+   * The names and folders in a folder, sorted; by default those at the top.
+   *
+   *     console.log(await names.list('databases'))
+   */
   async list(folder = '', options: ReadOptions = {}): Promise<string[]> {
     try {
       const at = folder === '' ? this.path : joinPath(this.path, folder)

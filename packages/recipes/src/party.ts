@@ -24,7 +24,11 @@ export class Party {
     this.path = checkPath(path)
   }
 
-  /** Joins until released, also in later sessions. */
+  /**
+   * Joins until released, also in later sessions.
+   *
+   *     await using present = await party.join('host-17')
+   */
   join(
     id: string = this.client.host.processName ?? '',
     options: CallOptions = {},
@@ -34,7 +38,12 @@ export class Party {
     return new Group(client, path, { codec: text }).join(id, { ...options, name: `${guid}${mark}` })
   }
 
-  /** The ids of the members, sorted, kept up to date until it is closed. */
+  /**
+   * The ids of the members, sorted, kept up to date until it is closed.
+   *
+   *     await using guests = await party.watch()
+   *     guests.onChange((ids) => console.log(ids))
+   */
   async watch(options: CallOptions = {}): Promise<Live<readonly string[]>> {
     const members = await new Group(this.client, this.path, { codec: text }).watch(options)
     return mapLive(this.client, members, (all) =>
@@ -45,7 +54,11 @@ export class Party {
     )
   }
 
-  /** The current members. */
+  /**
+   * The current members.
+   *
+   *     console.log(await party.members()) // ['host-17']
+   */
   async members(options: CallOptions = {}): Promise<readonly string[]> {
     await using guests = await this.watch(options)
     return guests.current

@@ -1,7 +1,8 @@
 import { OperationError, text } from '@zabra/client'
+import { aborted } from '@zabra/testing'
 import { expect, test } from 'vitest'
 import { useServer } from '../test/support/server.ts'
-import { aborted, expire } from '../test/support/trouble.ts'
+import { expire } from '../test/support/trouble.ts'
 import { PersistentNode, PersistentTtlNode } from './persistent-node.ts'
 
 const fixture = useServer({

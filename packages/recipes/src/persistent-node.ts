@@ -8,12 +8,13 @@ import {
   type Client,
   type Codec,
 } from '@zabra/client'
-import { checkPath, pause } from '@zabra/client/internal'
+import { callNames, checkPath, pause } from '@zabra/client/internal'
 import { LostError } from './holding/held.ts'
 import { limited } from './waiting/limits.ts'
 import { mayEnd } from './waiting/pause.ts'
 import { Registration } from './holding/registration.ts'
 import { below, checkName } from './nodes/parents.ts'
+import { codecOption } from './nodes/recipe-options.ts'
 
 export interface PersistentNodeOptions<T> extends CallOptions {
   readonly codec: Codec<T>
@@ -31,16 +32,22 @@ export class PersistentNode<T> extends Registration<T> {
     super(client, path, codec, value)
   }
 
-  /** Resolves when the node exists. Waits while another session has a node of this name. */
+  /**
+   * Resolves when the node exists. Waits while another session has a node of this name.
+   *
+   *     await using node = await PersistentNode.open(client, '/status/host-17', 'up', { codec: text })
+   */
   static async open<T>(
     { patient: client }: Client,
     path: string,
     value: T,
-    { codec, ...limits }: PersistentNodeOptions<T>,
+    options: PersistentNodeOptions<T>,
   ): Promise<PersistentNode<T>> {
+    const codec = codecOption('PersistentNode', options, callNames)
+    const { signal: own, timeoutMs } = options
     checkPath(path)
     checkName(nodeName(path), 'a node')
-    return limited(client, limits, async (signal) => {
+    return limited(client, { signal: own, timeoutMs }, async (signal) => {
       const node = new PersistentNode(client, path, codec, value)
       await node.registered(signal)
       return node
@@ -83,7 +90,8 @@ export class PersistentTtlNode<T> implements AsyncDisposable {
     value: T,
     options: PersistentTtlNodeOptions<T>,
   ) {
-    const { ttlMs, codec } = options
+    const codec = codecOption('PersistentTtlNode', options, { ttlMs: true, ...callNames })
+    const { ttlMs } = options
     if (!Number.isSafeInteger(ttlMs) || ttlMs < 1)
       throw new RangeError(`ttlMs is a whole number of milliseconds from 1 on, not ${ttlMs}`)
     this.client = client.patient
@@ -93,6 +101,12 @@ export class PersistentTtlNode<T> implements AsyncDisposable {
     this.value = value
   }
 
+  /**
+   * Resolves when the node exists.
+   *
+   *     const options = { codec: text, ttlMs: 60_000 }
+   *     await using node = await PersistentTtlNode.open(client, '/status/batch', 'running', options)
+   */
   static async open<T>(
     client: Client,
     path: string,
@@ -113,7 +127,11 @@ export class PersistentTtlNode<T> implements AsyncDisposable {
     return this.ending.signal
   }
 
-  /** Changes the data of the node. */
+  /**
+   * Changes the data of the node.
+   *
+   *     await batch.update('finishing')
+   */
   update(value: T, options: CallOptions = {}): Promise<void> {
     this.value = value
     const { client, path } = this
@@ -121,13 +139,21 @@ export class PersistentTtlNode<T> implements AsyncDisposable {
     return limited(client, options, set, true, { path, what: 'not updated' })
   }
 
-  /** Stops keeping it: it is deleted when its time is over. */
+  /**
+   * Stops keeping it: it is deleted when its time is over.
+   *
+   *     await batch.close() // or: await using batch = await PersistentTtlNode.open(...)
+   */
   async close(): Promise<void> {
     this.end(new LostError('released', this.path))
     await this.keeping
   }
 
-  /** Stops keeping it, and deletes it. */
+  /**
+   * Stops keeping it, and deletes it.
+   *
+   *     await batch.delete()
+   */
   async delete(options: CallOptions = {}): Promise<void> {
     await this.close()
     await retry(this.client, (limits) => this.client.deleteTree(this.path, limits), options)

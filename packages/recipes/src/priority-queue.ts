@@ -20,6 +20,11 @@ export class PriorityQueue<T> extends ItemQueue<T> {
     super(new ItemStore(client, path, 'byPriority', options))
   }
 
+  /**
+   * Resolves when the item is in the queue.
+   *
+   *     await urgent.put('resize image 17', 0)
+   */
   async put(value: T, priority: number, options: PutOptions = {}): Promise<void> {
     if (!Number.isInteger(priority) || priority < 0 || priority > 999)
       throw new RangeError(`a priority is a whole number from 0 to 999, not ${priority}`)

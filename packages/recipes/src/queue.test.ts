@@ -6,9 +6,10 @@ import {
   type Client,
   type Transaction,
 } from '@zabra/client'
+import { nextState } from '@zabra/testing'
 import { expect, test } from 'vitest'
 import { longerThanTests, useServer } from '../test/support/server.ts'
-import { expire, nextState, openProxied } from '../test/support/trouble.ts'
+import { expire, openProxied } from '../test/support/trouble.ts'
 import { Queue } from './queue.ts'
 
 const fixture = useServer()
@@ -113,27 +114,27 @@ test('waiting consumers are woken one by one, in order', async () => {
 
 test('a new item wakes only the first in line', async () => {
   const producer = open(await fixture.open(), '/herd')
-  const first = await openProxied(fixture.connectString)
-  const second = await openProxied(fixture.connectString)
+  const first = await fixture.open()
+  const second = await fixture.open()
   const observer = await fixture.open()
-  const served = open(first.client, '/herd').take()
+  const served = open(first, '/herd').take()
   const lineLength = (): Promise<number> =>
     observer.children('/herd/line').then(
       ({ length }) => length,
       () => 0,
     )
   await expect.poll(lineLength).toBe(1)
-  const waiting = open(second.client, '/herd').take()
+  const waiting = open(second, '/herd').take()
   await expect.poll(lineLength).toBe(2)
-  await second.client.sync()
-  const before = second.proxy.notifications
+  await second.sync()
+  const before = second.stats().notifications
   await producer.put('a')
   const item = await served
   await item.complete()
   await expect.poll(lineLength).toBe(1)
   // It notices that its predecessor has left the line, and nothing else.
-  await second.client.sync()
-  expect(second.proxy.notifications - before).toBe(1)
+  await second.sync()
+  expect(second.stats().notifications - before).toBe(1)
   await producer.put('b')
   expect((await waiting).value).toBe('b')
 })
@@ -166,11 +167,11 @@ test('an item put with a lost reply exists once', async () => {
   const queue = open(client, '/put-lost')
   const other = open(await fixture.open(), '/put-lost')
   await queue.put('0')
-  proxy.mute()
+  proxy.hold({ direction: 'toClient' })
   const puts = Promise.all([queue.put('1'), queue.put('2')])
   await expect.poll(() => other.size()).toBe(3)
-  proxy.heal()
-  proxy.drop()
+  proxy.reset()
+  await proxy.heal()
   await puts
   await queue.put('3')
   expect(await drain(other)).toEqual(['0', '1', '2', '3'])
@@ -183,18 +184,18 @@ test('an item taken with a lost reply is known to be taken', async () => {
   await queue.put('a')
   await queue.put('b')
   const first = (await queue.tryTake())!
-  proxy.mute()
+  proxy.hold({ direction: 'toClient' })
   const second = queue.tryTake()
   await expect.poll(() => observer.children('/take-lost/taken')).toHaveLength(2)
-  proxy.heal()
-  proxy.drop()
+  proxy.reset()
+  await proxy.heal()
   const item = (await second)!
   expect(item.value).toBe('b')
-  proxy.mute()
+  proxy.hold({ direction: 'toClient' })
   const completed = item.complete()
   await expect.poll(() => observer.children('/take-lost/entries')).toHaveLength(1)
-  proxy.heal()
-  proxy.drop()
+  proxy.reset()
+  await proxy.heal()
   await completed
   await first.complete()
   expect(await observer.children('/take-lost/taken')).toEqual([])
@@ -206,11 +207,11 @@ test('a lost reply to releasing an item takes it from nobody who got it since', 
   await queue.put('a')
   const first = await queue.take()
   const taker = await fixture.open()
-  proxy.mute()
+  proxy.hold({ direction: 'toClient' })
   const released = first.release()
   const second = await open(taker, '/release-lost').take()
-  proxy.heal()
-  proxy.drop()
+  proxy.reset()
+  await proxy.heal()
   await released
   expect(await open(await fixture.open(), '/release-lost').tryTake()).toBeUndefined()
   expect(second.signal.aborted).toBe(false)
@@ -241,7 +242,7 @@ test('a completion that resolves has completed the item, even if its mark was de
   const other = await fixture.open()
   await other.delete(first.path)
   const second = await open(other, '/complete-lost').take()
-  proxy.heal()
+  await proxy.heal()
   await expect(completed).rejects.toMatchObject({ code: 'lost' })
   expect(await queue.size()).toBe(1)
   await second.complete()
@@ -295,7 +296,7 @@ test('a lost connection makes an item uncertain, or not, by policy; completing i
   await suspended
   expect(a.signal.reason).toMatchObject({ reason: 'suspended' })
   expect(b.signal.aborted).toBe(false)
-  proxy.heal()
+  await proxy.heal()
   await Promise.all([a.complete(), b.complete()])
   expect(await careful.size()).toBe(0)
 })
@@ -321,13 +322,13 @@ test('giving up waiting leaves the line, and takes nothing', async () => {
   const { client: slow, proxy } = await openProxied(fixture.connectString)
   const other = open(slow, '/given-up')
   await other.put('b')
-  proxy.mute()
+  proxy.hold({ direction: 'toClient' })
   const controller = new AbortController()
   const take = other.tryTake({ signal: controller.signal })
   controller.abort('enough')
   await expect(take).rejects.toBe('enough')
-  proxy.heal()
-  proxy.drop()
+  proxy.reset()
+  await proxy.heal()
   await slow.sync()
   expect(await drain(queue)).toEqual(['a', 'b'])
 })
@@ -430,7 +431,7 @@ async function completeInVain(path: string) {
 test("after a release, somebody else's completion does not count as ours", async () => {
   const { proxy, item, others } = await completeInVain('/given-back')
   const released = item.release()
-  proxy.heal()
+  await proxy.heal()
   await released
   await (await others.take()).complete()
   await expect(item.complete()).rejects.toMatchObject({ code: 'lost', reason: 'released' })
@@ -441,7 +442,7 @@ test('the same while the item is being released', async () => {
   const queue = open(client, '/giving-back')
   await queue.put('a')
   const item = await queue.take()
-  proxy.drop()
+  proxy.reset()
   await nextState(client, 'suspended')
   await client.connected()
   // Both the request to complete it and the reply to the release are lost.
@@ -451,7 +452,7 @@ test('the same while the item is being released', async () => {
     client.transaction = transaction
     const lost = transaction()
     lost.commit = async () => {
-      proxy.mute()
+      proxy.hold({ direction: 'toClient' })
       await suspended
       throw new ConnectionLossError(true)
     }
@@ -461,8 +462,8 @@ test('the same while the item is being released', async () => {
   const released = item.release()
   const others = open(await fixture.open(), '/giving-back')
   await (await others.take()).complete()
-  proxy.heal()
-  proxy.drop()
+  proxy.reset()
+  await proxy.heal()
   await expect(completed).rejects.toMatchObject({ code: 'lost', reason: 'released' })
   await released
 })
@@ -471,7 +472,7 @@ test('a completion that could not be sent does not count', async () => {
   const { proxy, item, other, others } = await completeInVain('/never-sent')
   await other.delete(item.path)
   await (await others.take()).complete()
-  proxy.heal()
+  await proxy.heal()
   await expect(item.complete()).rejects.toMatchObject({ code: 'lost' })
 })
 
@@ -519,7 +520,7 @@ test('nothing is lost and nothing done twice, while consumers crash and connecti
     for (let i = 0; !over.signal.aborted; i++) {
       try {
         await using item = await queue.take({ signal: over.signal })
-        if (i % 7 === n) proxy.drop()
+        if (i % 7 === n) proxy.reset()
         if (i % 11 === n) await expire(client, fixture.connectString)
         await item.complete({ also: (tx) => tx.create(`/chaos-done/${item.value}`) })
       } catch (error) {

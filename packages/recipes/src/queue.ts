@@ -29,7 +29,11 @@ export class Queue<T> extends ItemQueue<T> {
     super(new ItemStore(client, path, 'inOrder', options))
   }
 
-  /** Resolves when the item is in the queue; it is there once, even if a reply was lost. */
+  /**
+   * Resolves when the item is in the queue; it is there once, even if a reply was lost.
+   *
+   *     await queue.put('resize image 17')
+   */
   put(value: T, options: PutOptions = {}): Promise<void> {
     return this.store.put(value, nameByPriority(), options)
   }

@@ -1,6 +1,7 @@
+import { untilChildren } from '@zabra/testing'
 import { expect, test } from 'vitest'
 import { useServer } from '../test/support/server.ts'
-import { openProxied, untilChildren } from '../test/support/trouble.ts'
+import { openProxied } from '../test/support/trouble.ts'
 import { ReadWriteLock } from './read-write-lock.ts'
 
 const fixture = useServer()
@@ -46,18 +47,18 @@ test('a reader is woken only by the last writer before it', async () => {
   const first = await lock.read.acquire()
   const writing = [lock.write.acquire(), lock.write.acquire()]
   await untilChildren(client, '/calm', 3)
-  const waiter = await openProxied(fixture.connectString)
-  const reading = new ReadWriteLock(waiter.client, '/calm').read.acquire()
+  const waiter = await fixture.open()
+  const reading = new ReadWriteLock(waiter, '/calm').read.acquire()
   await untilChildren(client, '/calm', 4)
-  await waiter.client.sync()
+  await waiter.sync()
   await first.release()
   await (await writing[0]!).release()
   const last = await writing[1]!
-  await waiter.client.sync()
-  expect(waiter.proxy.notifications).toBe(0)
+  await waiter.sync()
+  expect(waiter.stats().notifications).toBe(0)
   await last.release()
   await reading
-  expect(waiter.proxy.notifications).toBe(1)
+  expect(waiter.stats().notifications).toBe(1)
 })
 
 test('a writer that gives up lets the readers behind it in', async () => {
@@ -125,11 +126,11 @@ test('a downgrade that is not answered in time leaves no node behind', async () 
   const lock = new ReadWriteLock(client, '/rw/late')
   const other = await fixture.open()
   const writing = await lock.write.acquire({ lostOn: 'expired' })
-  proxy.mute()
+  proxy.hold({ direction: 'toClient' })
   const downgrading = lock.downgrade(writing, { timeoutMs: 300 })
   await expect(downgrading).rejects.toMatchObject({ code: 'timeout', mayHaveHappened: true })
-  proxy.drop()
-  proxy.heal()
+  proxy.reset()
+  await proxy.heal()
   await writing.release()
   const { signal } = writing
   expect(signal.aborted).toBe(true)
@@ -152,13 +153,13 @@ test('a downgrade with a lost reply is found', async () => {
   const lock = new ReadWriteLock(client, '/rw/found')
   const other = await fixture.open()
   const writing = await lock.write.acquire({ lostOn: 'expired' })
-  proxy.mute()
+  proxy.hold({ direction: 'toClient' })
   const downgrading = lock.downgrade(writing, { lostOn: 'expired' })
   const isReader = async (): Promise<boolean> =>
     (await other.children('/rw/found')).some((name) => name.includes('__READ__'))
   while (!(await isReader())) await other.sync()
-  proxy.drop()
-  proxy.heal()
+  proxy.reset()
+  await proxy.heal()
   const reading = await downgrading
   expect(await other.children('/rw/found')).toHaveLength(1)
   await reading.guard(client.transaction().create('/rw/found-again')).commit()

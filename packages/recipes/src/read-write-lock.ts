@@ -5,7 +5,7 @@ import { deleteOwn } from './nodes/give-back.ts'
 import { limited } from './waiting/limits.ts'
 import { sequenceMax, sequenceOf } from './nodes/sequence.ts'
 import { TurnLock } from './turns/turn-lock.ts'
-import { checkedOptions, type Line, type LockOptions } from './turns/turn.ts'
+import { checkedOptions, holdNames, type Line, type LockOptions } from './turns/turn.ts'
 
 /** Curator's and ours, kazoo's. */
 const readerMarks = ['__READ__', '__rlock__']
@@ -83,7 +83,7 @@ export class ReadWriteLock {
         throw error
       }
     }
-    return limited(client, options, act, true, { path, what: 'not downgraded' })
+    return limited(client, options, act, true, { path, what: 'not downgraded', names: holdNames })
   }
 }
 

@@ -1,7 +1,8 @@
 import { json } from '@zabra/client'
+import { nextState } from '@zabra/testing'
 import { expect, test } from 'vitest'
 import { useServer } from '../test/support/server.ts'
-import { expire, nextState, openProxied, outlived } from '../test/support/trouble.ts'
+import { expire, openProxied, outlived } from '../test/support/trouble.ts'
 import { Rendezvous } from './rendezvous.ts'
 
 const fixture = useServer()
@@ -41,11 +42,11 @@ test('an announcement is known to be made even if the reply is lost', async () =
   const other = await fixture.open()
   const place = await Rendezvous.open(other, '/reply-lost')
   const meeting = new Rendezvous(other, place.path, { codec }).join()
-  proxy.mute()
+  proxy.hold({ direction: 'toClient' })
   const filled = new Rendezvous(client, place.path, { codec }).announce({ port: 1 })
   await meeting
-  proxy.heal()
-  proxy.drop()
+  proxy.reset()
+  await proxy.heal()
   expect(await filled).toBe(true)
 })
 
@@ -80,7 +81,7 @@ test('a worker that loses its connection and its session still gets the value', 
   proxy.cut()
   await suspended
   await new Rendezvous(caller, place.path, { codec }).announce({ port: 3 })
-  proxy.heal()
+  await proxy.heal()
   const meeting = await waiting
   expect(meeting.value).toEqual({ port: 3 })
   await expire(worker, fixture.connectString)

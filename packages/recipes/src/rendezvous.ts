@@ -13,6 +13,7 @@ import { limited } from './waiting/limits.ts'
 import { openLiveNode, type Interpret } from './live/live-node.ts'
 import { persist } from './nodes/node.ts'
 import { below } from './nodes/parents.ts'
+import { codecOption } from './nodes/recipe-options.ts'
 
 export interface RendezvousOptions<T> {
   /** Of the value. */
@@ -24,7 +25,12 @@ export interface Meeting<T> extends AsyncDisposable {
   readonly value: T
   /** Aborts when the place is deleted, or when this client is closed and cannot know. */
   readonly over: AbortSignal
-  /** Stops watching the place, as `await using` does: `over` aborts. */
+  /**
+   * Stops watching the place, as `await using` does: `over` aborts.
+   *
+   *     const meeting = await rendezvous.join()
+   *     await meeting.close()
+   */
   close(): Promise<void>
 }
 
@@ -44,28 +50,36 @@ export class Rendezvous<T> {
   private readonly codec: Codec<T>
 
   /** The place at a path that somebody has opened. */
-  constructor(client: Client, path: string, { codec }: RendezvousOptions<T>) {
+  constructor(client: Client, path: string, options: RendezvousOptions<T>) {
     this.client = client.patient
     this.path = checkPath(path)
-    this.codec = codec
+    this.codec = codecOption('Rendezvous', options)
   }
 
-  /** Creates a place below a folder. It ends with this session, or when it is released. */
+  /**
+   * Creates a place below a folder. It ends with this session, or when it is released.
+   *
+   *     await using place = await Rendezvous.open(client, '/jobs')
+   *     console.log(place.path) // for those who meet there
+   */
   static open(
     { patient: client }: Client,
     folder: string,
     options: CallOptions & HoldOptions = {},
   ): Promise<Held> {
-    return limited(client, options, async (signal) => {
+    const open = async (signal: AbortSignal): Promise<Held> => {
       const place = joinPath(folder, 'rendezvous')
       const create = () => client.create(place, '', { ephemeral: true, protect: true, signal })
       return hold(client, await below(client, folder, { signal }, create), options)
-    })
+    }
+    return limited(client, options, open, false, { path: folder, names: { lostOn: true } })
   }
 
   /**
    * Announces the value, which can be done once: resolves to false if another value was announced
    * before. Rejects with `noNode` if the place is gone.
+   *
+   *     if (!(await rendezvous.announce('10.0.0.1:7000'))) console.log('somebody was faster')
    */
   async announce(value: T, options: CallOptions = {}): Promise<boolean> {
     const { client, path, codec } = this
@@ -90,7 +104,12 @@ export class Rendezvous<T> {
     return limited(client, options, write, true)
   }
 
-  /** Waits for the value. Rejects with `noNode` if the place is gone, or goes meanwhile. */
+  /**
+   * Waits for the value. Rejects with `noNode` if the place is gone, or goes meanwhile.
+   *
+   *     await using meeting = await rendezvous.join({ timeoutMs: 60_000 })
+   *     console.log(meeting.value)
+   */
   join(options: CallOptions = {}): Promise<Meeting<T>> {
     const { client, path, codec } = this
     const interpret: Interpret<T> = (node) => {

@@ -1,12 +1,7 @@
+import { aborted, untilChildren } from '@zabra/testing'
 import { expect, test } from 'vitest'
 import { longerThanTests, useServer } from '../test/support/server.ts'
-import {
-  aborted,
-  openProxied,
-  outlived,
-  roundTrips,
-  untilChildren,
-} from '../test/support/trouble.ts'
+import { openProxied, outlived, roundTrips } from '../test/support/trouble.ts'
 import { RefusedError, RevocableLock } from './revocable-lock.ts'
 
 const fixture = useServer()
@@ -173,7 +168,7 @@ test('a refusal with a lost reply is no error', async () => {
   const holder = await new RevocableLock(client, '/refused-unheard').read.acquire({
     lostOn: 'expired',
     onAsked: (held) => {
-      proxy.mute()
+      proxy.hold({ direction: 'toClient' })
       refusing = held.refuse()
     },
   })
@@ -181,8 +176,8 @@ test('a refusal with a lost reply is no error', async () => {
     revoke: { ifRefused: 'reject' },
   })
   await expect(asking).rejects.toBeInstanceOf(RefusedError)
-  proxy.heal()
-  proxy.drop()
+  proxy.reset()
+  await proxy.heal()
   await refusing
   expect(holder.signal.aborted).toBe(false)
 })

@@ -24,10 +24,13 @@ import { checkedOptions, takeTurn, type Line, type LockOptions, type Wait } from
 const revokeWord = '__REVOKE__'
 const refusedWord = '__REFUSED__'
 
+/** A lock that others may ask for. */
 export interface RevocableHeld extends Held {
   /**
    * Refuses the request, over the next connection if this one is lost. Does nothing if nobody has
    * asked, or nothing is left to refuse.
+   *
+   *     await using held = await printer.write.acquire({ onAsked: (asked) => asked.refuse() })
    */
   refuse(options?: CallOptions): Promise<void>
 }
@@ -103,18 +106,26 @@ export class RevocableSide {
     this.options = options
   }
 
-  /** Waits until it is held; with `revoke`, asks the holders to release it. */
+  /**
+   * Waits until it is held; with `revoke`, asks the holders to release it.
+   *
+   *     await using held = await printer.write.acquire({ onAsked: (asked) => asked.release() })
+   */
   async acquire(options: RevocableOptions = {}): Promise<RevocableHeld> {
     const { client, line } = this
-    const { revoke = false, onAsked } = options
+    const { revoke = false, onAsked, ...turn } = options
     const asking = new Asking(client, line.parent, revoke === true ? {} : revoke || {})
     const wait = (blocked: Wait): Promise<void> => asking.wait(blocked)
     const ownLine = revoke === false ? line : { ...line, wait }
-    const held = await takeTurn(client, ownLine, this.options, options)
+    const held = await takeTurn(client, ownLine, this.options, turn)
     return answering(client, held, onAsked)
   }
 
-  /** Like `Lock.run`. */
+  /**
+   * Like `Lock.run`.
+   *
+   *     await printer.read.run((held) => print({ signal: held.signal }), { timeoutMs: 5000 })
+   */
   run<T>(
     work: (held: RevocableHeld) => Promise<T> | T,
     options: RevocableOptions = {},

@@ -1,7 +1,8 @@
 import { SessionExpiredError } from '@zabra/client'
+import { untilChildren } from '@zabra/testing'
 import { expect, test } from 'vitest'
 import { useServer } from '../test/support/server.ts'
-import { expire, openProxied, untilChildren } from '../test/support/trouble.ts'
+import { expire } from '../test/support/trouble.ts'
 import type { Held } from './holding/held.ts'
 import { Semaphore } from './semaphore.ts'
 
@@ -88,22 +89,20 @@ test('giving up waiting leaves nothing behind, neither in the queue nor among th
 test('one waits for leases, the others for their turn: a release wakes only one', async () => {
   const holder = await fixture.open()
   const held = await new Semaphore(holder, '/calm', 1).acquire()
-  const waiters = await Promise.all(
-    Array.from({ length: 4 }, () => openProxied(fixture.connectString)),
-  )
+  const waiters = await Promise.all(Array.from({ length: 4 }, () => fixture.open()))
   const turns: Promise<Held>[] = []
-  for (const { client } of waiters) {
+  for (const client of waiters) {
     turns.push(new Semaphore(client, '/calm', 1).acquire())
     await untilChildren(holder, '/calm/locks', turns.length)
   }
   await untilChildren(holder, '/calm/leases', 2)
-  await Promise.all(waiters.map(({ client }) => client.sync()))
-  const before = waiters.map(({ proxy }) => proxy.notifications)
+  await Promise.all(waiters.map((client) => client.sync()))
+  const before = waiters.map((client) => client.stats().notifications)
   await held.release()
   await turns[0]
   await untilChildren(holder, '/calm/leases', 2)
-  await Promise.all(waiters.map(({ client }) => client.sync()))
-  const told = waiters.map(({ proxy }, i) => proxy.notifications - before[i]!)
+  await Promise.all(waiters.map((client) => client.sync()))
+  const told = waiters.map((client, i) => client.stats().notifications - before[i]!)
   // The first notices the lease, then the end of its own lock; the second the first's lock.
   expect(told[0]).toBeLessThanOrEqual(2)
   expect(told[1]).toBeLessThanOrEqual(2)

@@ -23,8 +23,10 @@ import { below } from './nodes/parents.ts'
 import { runHeld } from './holding/run-held.ts'
 import {
   checkedOptions,
+  holdNames,
   takeTurn,
   tryTurn,
+  turnNames,
   waiterError,
   type LockOptions,
   type TurnOptions,
@@ -61,7 +63,11 @@ export class Semaphore {
     this.options = checkedOptions(client, 'Semaphore', options)
   }
 
-  /** Several permits are acquired together or not at all; a request for many is not overtaken. */
+  /**
+   * Several permits are acquired together or not at all; a request for many is not overtaken.
+   *
+   *     await using permit = await downloads.acquire({ permits: 2, timeoutMs: 5000 })
+   */
   acquire(options: TurnOptions & PermitOptions = {}): Promise<Held> {
     const { permits = 1 } = options
     if (!this.canGrant(permits)) return Promise.reject(this.badCount(permits))
@@ -76,10 +82,16 @@ export class Semaphore {
         }
       }
     }
-    return limited(this.client, options, wait, false, { path: this.path, what: 'not acquired' })
+    const names = { ...turnNames, permits: true } as const
+    const subject = { path: this.path, what: 'not acquired', names }
+    return limited(this.client, options, wait, false, subject)
   }
 
-  /** Like `Lock.run`. */
+  /**
+   * Like `Lock.run`.
+   *
+   *     await downloads.run((permit) => download({ signal: permit.signal }))
+   */
   run<T>(
     work: (held: Held) => Promise<T> | T,
     options: TurnOptions & PermitOptions = {},
@@ -87,7 +99,12 @@ export class Semaphore {
     return runHeld(() => this.acquire(options), work)
   }
 
-  /** Undefined if there are too few, or somebody waits for some. */
+  /**
+   * Undefined if there are too few, or somebody waits for some.
+   *
+   *     await using permit = await downloads.tryAcquire()
+   *     if (permit !== undefined) await download({ signal: permit.signal })
+   */
   tryAcquire(options: CallOptions & HoldOptions & PermitOptions = {}): Promise<Held | undefined> {
     const { permits = 1 } = options
     if (!this.canGrant(permits)) return Promise.reject(this.badCount(permits))
@@ -102,10 +119,15 @@ export class Semaphore {
         lock.release().catch(() => {})
       }
     }
-    return limited(this.client, options, attempt, false, { path: this.path })
+    const names = { ...holdNames, permits: true } as const
+    return limited(this.client, options, attempt, false, { path: this.path, names })
   }
 
-  /** Number of free permits; negative if somebody waits. */
+  /**
+   * Number of free permits; negative if somebody waits.
+   *
+   *     console.log(await downloads.free())
+   */
   async free(options: CallOptions = {}): Promise<number> {
     return this.permits - (await this.taken(options))
   }

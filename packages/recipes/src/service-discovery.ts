@@ -1,5 +1,5 @@
 import { isRefusal, joinPath, type CallOptions, type Client, type ReadOptions } from '@zabra/client'
-import { checkPath, makeGuid } from '@zabra/client/internal'
+import { callNames, checkOptionNames, checkPath, makeGuid } from '@zabra/client/internal'
 import { Group } from './group.ts'
 import { limited } from './waiting/limits.ts'
 import { mapLive, type Live } from './live/live.ts'
@@ -38,12 +38,35 @@ export interface DiscoverOptions<Payload> extends CallOptions {
 /** The enabled instances of a service, in the order of their ids. */
 export interface Service<Payload> extends Live<readonly ServiceInstance<Payload>[]> {
   readonly name: string
-  /** One of them, by the strategy; undefined if there is none. */
+  /**
+   * One of them, by the strategy; undefined if there is none.
+   *
+   *     const instance = search.choose()
+   *     console.log(instance?.address ?? 'nobody offers it')
+   */
   choose(): ServiceInstance<Payload> | undefined
-  /** Waits until there is one. */
+  /**
+   * Waits until there is one.
+   *
+   *     const { address, port } = await search.chosen({ timeoutMs: 5000 })
+   */
   chosen(options?: CallOptions): Promise<ServiceInstance<Payload>>
-  /** Reports that an instance failed, so that for a while others are chosen. */
+  /**
+   * Reports that an instance failed, so that for a while others are chosen.
+   *
+   *     const chosen = await search.chosen()
+   *     await work(chosen.address).catch(() => search.noteError(chosen))
+   */
   noteError(instance: ServiceInstance<Payload>): void
+}
+
+const discoverNames: Readonly<Record<keyof DiscoverOptions<unknown>, true>> = {
+  ...callNames,
+  strategy: true,
+  check: true,
+  errorsMax: true,
+  errorsLastMs: true,
+  onProblem: true,
 }
 
 /**
@@ -64,7 +87,11 @@ export class ServiceDiscovery {
     this.base = checkPath(base)
   }
 
-  /** Offers an instance of a service, in one session after the other, until it is released. */
+  /**
+   * Offers an instance of a service, in one session after the other, until it is released.
+   *
+   *     await using offer = await discovery.register({ name: 'search', address: '10.0.0.1', port: 80 })
+   */
   register<Payload>(
     offer: ServiceOffer<Payload>,
     options: CallOptions = {},
@@ -96,11 +123,16 @@ export class ServiceDiscovery {
     })
   }
 
-  /** The enabled instances of a service, kept up to date until this is closed. */
+  /**
+   * The enabled instances of a service, kept up to date until this is closed.
+   *
+   *     await using search = await discovery.discover('search', { strategy: 'random' })
+   */
   async discover<Payload = unknown>(
     name: string,
     options: DiscoverOptions<Payload> = {},
   ): Promise<Service<Payload>> {
+    checkOptionNames('discover', options, discoverNames)
     checkName(name, 'a service')
     const { client, base } = this
     const { signal, timeoutMs, onProblem } = options
@@ -137,7 +169,11 @@ export class ServiceDiscovery {
     }
   }
 
-  /** The names of all services that have, or lately had, an instance. */
+  /**
+   * The names of all services that have, or lately had, an instance.
+   *
+   *     console.log(await discovery.list()) // ['search']
+   */
   async list(options: ReadOptions = {}): Promise<string[]> {
     try {
       return (await this.client.children(this.base, options)).toSorted()

@@ -24,6 +24,9 @@ export class SessionHandOver {
   /**
    * Ends the client but not its session, and resolves to a ticket for the next process; to undefined
    * if there is no session. The ticket is a secret: it allows anybody to act as this session.
+   *
+   *     const ticket = await new SessionHandOver(client).write()
+   *     if (ticket !== undefined) await writeFile('session.ticket', ticket, { mode: 0o600 })
    */
   async write(options: CallOptions = {}): Promise<string | undefined> {
     const session = await this.client.detach(options)
@@ -36,6 +39,9 @@ export class SessionHandOver {
   /**
    * The session of a ticket, for the client's option `session`; undefined if the text is not a ticket,
    * for example because a crash left half of it.
+   *
+   *     const session = SessionHandOver.read(await readFile('session.ticket', 'utf8').catch(() => ''))
+   *     const next = await connect(servers, { session })
    */
   static read(ticket: string): ResumableSession | undefined {
     try {
@@ -53,6 +59,8 @@ export class SessionHandOver {
   /**
    * Holds the right of an ephemeral node that an earlier process of this session created. Rejects with
    * a LostError if the node does not exist, or belongs to another session.
+   *
+   *     await using held = await new SessionHandOver(client).adopt(pathOfTheLock)
    */
   async adopt(path: string, { lostOn, ...limits }: HoldOptions & CallOptions = {}): Promise<Held> {
     const client = this.client.patient

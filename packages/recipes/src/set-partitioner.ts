@@ -5,7 +5,7 @@ import type { Held } from './holding/held.ts'
 import { orAborted, underAll } from './waiting/limits.ts'
 import { MultiLock } from './multi-lock.ts'
 import { Party } from './party.ts'
-import type { LockOptions } from './turns/turn.ts'
+import { checkedOptions, type LockOptions } from './turns/turn.ts'
 
 /** The part of a set that one member works on, until `signal` aborts. */
 export interface Share {
@@ -54,7 +54,8 @@ export class SetPartitioner {
     items: readonly string[],
     options: SetPartitionerOptions = {},
   ) {
-    const { settleMs = settleMsDefault, ...lockOptions } = options
+    const { settleMs = settleMsDefault, ...rest } = options
+    const lockOptions = checkedOptions(client, 'SetPartitioner', rest)
     this.client = client.patient
     this.path = checkPath(path)
     for (const item of items) checkName(item, 'an item')
@@ -68,6 +69,8 @@ export class SetPartitioner {
    * Stays a member until the signal aborts or the client is closed, and does the work on one part
    * after another: it is called with each part, and called again once it has ended and the part has
    * changed. Work that ends before its part does is not called again for it.
+   *
+   *     await crawlers.run(async ({ items, signal }) => crawl(items, signal), { signal })
    */
   async run(
     work: (share: Share) => Promise<unknown>,

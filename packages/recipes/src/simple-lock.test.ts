@@ -1,14 +1,8 @@
 import { ConnectionLossError, OperationError } from '@zabra/client'
+import { aborted, nextState, untilChildren } from '@zabra/testing'
 import { expect, test } from 'vitest'
 import { longerThanTests, useServer } from '../test/support/server.ts'
-import {
-  aborted,
-  expire,
-  nextState,
-  openProxied,
-  roundTrips,
-  untilChildren,
-} from '../test/support/trouble.ts'
+import { expire, openProxied, roundTrips } from '../test/support/trouble.ts'
 import { SimpleLock } from './simple-lock.ts'
 
 const fixture = useServer()
@@ -88,24 +82,24 @@ test('a lock whose creation was not confirmed is found again, and released if no
   const { client, proxy } = await openProxied(fixture.connectString)
   const lock = new SimpleLock(client, '/unconfirmed')
   await client.ensure('/unconfirmed')
-  proxy.mute()
+  proxy.hold({ direction: 'toClient' })
   const acquiring = lock.acquire({ lostOn: 'expired' })
   await untilChildren(other, '/unconfirmed', 2)
-  proxy.heal()
-  proxy.drop()
+  proxy.reset()
+  await proxy.heal()
   const held = await acquiring
   expect((await other.exists('/unconfirmed/held'))?.czxid).toBe(held.token)
   await held.release()
   await untilChildren(other, '/unconfirmed', 0)
 
   const controller = new AbortController()
-  proxy.mute()
+  proxy.hold({ direction: 'toClient' })
   const unwanted = lock.acquire({ signal: controller.signal }).catch((error: unknown) => error)
   await untilChildren(other, '/unconfirmed', 2)
   controller.abort(new Error('enough'))
   expect(await unwanted).toMatchObject({ message: 'enough' })
-  proxy.heal()
-  proxy.drop()
+  proxy.reset()
+  await proxy.heal()
   await untilChildren(other, '/unconfirmed', 0)
 })
 
@@ -150,13 +144,13 @@ test('a lock that is lost before it is confirmed is waited for again', async () 
     sessionTimeoutMs: longerThanTests,
   })
   await client.ensure('/passed-on')
-  proxy.mute()
+  proxy.hold({ direction: 'toClient' })
   const acquiring = new SimpleLock(client, '/passed-on').acquire({ lostOn: 'expired' })
   await untilChildren(other, '/passed-on', 2)
   await other.delete('/passed-on/held')
   const next = await new SimpleLock(other, '/passed-on').acquire()
-  proxy.heal()
-  proxy.drop()
+  proxy.reset()
+  await proxy.heal()
   await client.connected()
   await roundTrips(client, 5)
   await next.release()
@@ -180,7 +174,7 @@ test('a waiter whose session ends while it reads the lock reads again in the nex
   const expired = nextState(client, 'expired')
   const acquiring = new SimpleLock(client, '/waits').acquire()
   await Promise.race([expired, acquiring])
-  proxy.heal()
+  await proxy.heal()
   await held.release()
   expect((await acquiring).token).toBeGreaterThan(held.token)
 })
@@ -189,7 +183,7 @@ test('an option that is left out keeps the default of the lock', async () => {
   const { client, proxy } = await openProxied(fixture.connectString)
   const lock = new SimpleLock(client, '/option', { lostOn: 'expired' })
   const held = await lock.acquire({ lostOn: undefined })
-  proxy.drop()
+  proxy.reset()
   await nextState(client, 'suspended')
   expect(held.signal.aborted).toBe(false)
 })

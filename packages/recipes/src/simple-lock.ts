@@ -15,7 +15,7 @@ import { persist } from './nodes/node.ts'
 import { ensureParent } from './nodes/parents.ts'
 import { refusedPauseMs } from './waiting/pause.ts'
 import { runHeld } from './holding/run-held.ts'
-import { checkedOptions, type LockOptions } from './turns/turn.ts'
+import { checkedOptions, holdNames, type LockOptions } from './turns/turn.ts'
 
 /**
  * A lock that is one node with a fixed name: its creator has the lock, all others watch it. It is
@@ -36,6 +36,11 @@ export class SimpleLock {
     this.options = checkedOptions(client, 'SimpleLock', options)
   }
 
+  /**
+   * Waits until it is held.
+   *
+   *     await using held = await nightly.acquire({ timeoutMs: 10_000 })
+   */
   acquire(options: CallOptions & HoldOptions = {}): Promise<Held> {
     const { client, path } = this
     const node = joinPath(path, 'held')
@@ -46,10 +51,14 @@ export class SimpleLock {
         await persist(client, signal, () => untilGone(client, node, signal))
       }
     }
-    return limited(client, options, wait, false, { path, what: 'not acquired' })
+    return limited(client, options, wait, false, { path, what: 'not acquired', names: holdNames })
   }
 
-  /** Like `Lock.run`. */
+  /**
+   * Like `Lock.run`.
+   *
+   *     await nightly.run((held) => work(held.token))
+   */
   run<T>(
     work: (held: Held) => Promise<T> | T,
     options: CallOptions & HoldOptions = {},
@@ -57,10 +66,16 @@ export class SimpleLock {
     return runHeld(() => this.acquire(options), work)
   }
 
-  /** Undefined if somebody else has it. */
+  /**
+   * Undefined if somebody else has it.
+   *
+   *     await using held = await nightly.tryAcquire()
+   *     if (held !== undefined) await work(held.token)
+   */
   tryAcquire(options: CallOptions & HoldOptions = {}): Promise<Held | undefined> {
     const { client, path } = this
-    return limited(client, options, (signal) => this.attempt(signal, options), false, { path })
+    const attempt = (signal: AbortSignal) => this.attempt(signal, options)
+    return limited(client, options, attempt, false, { path, names: holdNames })
   }
 
   /** If the caller gives up, a lock that is still acquired is released. */

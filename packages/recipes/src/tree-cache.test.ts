@@ -1,7 +1,8 @@
 import { OperationError, type Client } from '@zabra/client'
+import { nextState } from '@zabra/testing'
 import { expect, onTestFinished, test } from 'vitest'
 import { useServer } from '../test/support/server.ts'
-import { expire, nextState, openProxied } from '../test/support/trouble.ts'
+import { expire, openProxied } from '../test/support/trouble.ts'
 import { TreeCache, type TreeChange } from './tree-cache.ts'
 
 const fixture = useServer()
@@ -98,7 +99,7 @@ test('a transaction that is reported in pieces becomes visible at once', async (
   const cache = await open(client, '/pieces')
   const told: string[][] = []
   cache.onChange((changes) => told.push(brief(changes)))
-  proxy.dole()
+  proxy.fragment(16, { direction: 'toClient' })
   await writer.transaction().delete('/pieces/old').create('/pieces/new').commit()
   await cache.sync()
   expect(told).toEqual([['removed /pieces/old', 'added /pieces/new']])
@@ -176,7 +177,7 @@ test('changes during a lost connection become visible together', async () => {
   await other.create('/away/new')
   expect(cache.isLive).toBe(false)
   expect(cache.get('/away/gone/deep')).toBeDefined()
-  proxy.heal()
+  await proxy.heal()
   await cache.sync()
   expect(told).toEqual([
     ['removed /away/gone/deep', 'removed /away/gone', 'added /away/new', 'changed /away/stays'],
@@ -242,7 +243,7 @@ test('waiting for a consistent view can be aborted', async () => {
   controller.abort(enough)
   expect(await given).toBe(enough)
   const patient = cache.consistent()
-  proxy.heal()
+  await proxy.heal()
   await patient
   expect(cache.isLive).toBe(true)
 })
@@ -275,7 +276,7 @@ test(`after random changes and lost connections a cache is the tree, or its part
       else if (chance < 0.7) writes.push(other.set(path, `${round}.${i}`))
       else if (chance < 0.95) writes.push(other.delete(path))
       else writes.push(other.deleteTree(path))
-      if (random() < 0.02) proxy.drop()
+      if (random() < 0.02) proxy.reset()
       if (random() < 0.1) await Promise.allSettled(writes)
     }
     await Promise.allSettled(writes)

@@ -1,5 +1,5 @@
 import { parentPath, type CallOptions, type Client, type Watching } from '@zabra/client'
-import { Listeners, onAbort } from '@zabra/client/internal'
+import { callNames, checkOptionNames, Listeners, onAbort } from '@zabra/client/internal'
 import { Feed } from './live/feed.ts'
 import { limited, orAborted } from './waiting/limits.ts'
 import { findOut, persist, readNode, type NodeState } from './nodes/node.ts'
@@ -49,6 +49,14 @@ const unknown = 0n
 const partialMax = 1000
 const defaultPatienceMs = 1000
 
+const optionNames: Readonly<Record<keyof TreeCacheOptions, true>> = {
+  ...callNames,
+  depthMax: true,
+  include: true,
+  onProblem: true,
+  patienceMs: true,
+}
+
 /**
  * A node and everything below it, in memory. Changes become visible together, when all of them are
  * read: the cache shows the tree as it was at one moment, as this client's server had it.
@@ -85,15 +93,21 @@ export class TreeCache implements AsyncDisposable {
     this.follow().catch((error: unknown) => this.finish(error))
   }
 
-  /** Resolves when the cache is complete. The node need not exist. */
+  /**
+   * Resolves when the cache is complete. The node need not exist.
+   *
+   *     await using cache = await TreeCache.open(client, '/app', { depthMax: 2 })
+   */
   static async open(
     client: Client,
     path: string,
     options: TreeCacheOptions = {},
   ): Promise<TreeCache> {
+    checkOptionNames('TreeCache', options, optionNames)
+    const { signal, timeoutMs } = options
     const cache = new TreeCache(client, path, options)
     try {
-      await cache.consistent(options)
+      await cache.consistent({ signal, timeoutMs })
     } catch (error) {
       await cache.close()
       throw error
@@ -103,12 +117,20 @@ export class TreeCache implements AsyncDisposable {
 
   // --- the tree --------------------------------------------------------------------------------
 
-  /** A node as the cache knows it; undefined if it does not exist or is left out. */
+  /**
+   * A node as the cache knows it; undefined if it does not exist or is left out.
+   *
+   *     console.log(cache.get('/app')?.stat.version)
+   */
   get(path: string): NodeState | undefined {
     return this.nodes.get(path)
   }
 
-  /** The names of a node's children, sorted. */
+  /**
+   * The names of a node's children, sorted.
+   *
+   *     for (const name of cache.children('/app')) console.log(name)
+   */
   children(path: string): string[] {
     return [...(this.names.get(path) ?? [])].toSorted()
   }
@@ -138,12 +160,20 @@ export class TreeCache implements AsyncDisposable {
   /**
    * Calls back after each change of the view, with all changes. Returns a function that removes the
    * listener.
+   *
+   *     const stop = cache.onChange((changes) => {
+   *       for (const { type, path } of changes) console.log(type, path)
+   *     })
    */
   onChange(listener: TreeListener): () => void {
     return this.listeners.add(listener)
   }
 
-  /** The changes from now on; a slow reader gets missed ones merged into one. */
+  /**
+   * The changes from now on; a slow reader gets missed ones merged into one.
+   *
+   *     for await (const changes of cache.changes({ signal })) console.log(changes.length)
+   */
   changes({ signal }: Pick<CallOptions, 'signal'> = {}): AsyncIterableIterator<
     readonly TreeChange[],
     undefined
@@ -159,7 +189,12 @@ export class TreeCache implements AsyncDisposable {
     return feed
   }
 
-  /** Resolves when everything that was committed before the call is visible here. */
+  /**
+   * Resolves when everything that was committed before the call is visible here.
+   *
+   *     await client.set('/app', 'x')
+   *     await cache.sync() // the cache shows it
+   */
   sync(options: CallOptions = {}): Promise<void> {
     return limited(this.client, options, async (signal) => {
       await persist(this.client, signal, () => this.client.sync(this.path, { signal }))
@@ -167,12 +202,20 @@ export class TreeCache implements AsyncDisposable {
     })
   }
 
-  /** Resolves when everything that was reported to this client is visible. */
+  /**
+   * Resolves when everything that was reported to this client is visible.
+   *
+   *     await cache.consistent({ timeoutMs: 5000 })
+   */
   consistent(options: CallOptions = {}): Promise<void> {
     return limited(this.client, options, (signal) => this.untilConsistent(signal))
   }
 
-  /** Stops updates; the last view stays. */
+  /**
+   * Stops updates; the last view stays.
+   *
+   *     await cache.close() // or: await using cache = await TreeCache.open(...)
+   */
   async close(): Promise<void> {
     this.finish(undefined)
     await this.changesAtServer.return()

@@ -207,14 +207,14 @@ describe.each<CommitForm>(['everyone', 'coordinator'])('with votes counted by: %
     const decided = commit.decision()
     const first = await commitOf(a, path).join('a')
     const second = await commitOf(b!, path).join('b')
-    proxy.mute()
+    proxy.hold({ direction: 'toClient' })
     const voted = first.vote('commit')
     await new Promise((resolve) => setImmediate(resolve))
-    proxy.heal()
-    proxy.drop()
+    proxy.reset()
+    await proxy.heal()
     expect(await voted).toBe('commit')
     const waiting = first.decision()
-    proxy.drop()
+    proxy.reset()
     await second.vote('commit')
     expect([await waiting, await decided]).toEqual(['commit', 'commit'])
   })
@@ -222,30 +222,30 @@ describe.each<CommitForm>(['everyone', 'coordinator'])('with votes counted by: %
 
 test('with a coordinator the sites watch only it and the outcome', async () => {
   const [proposer, b] = await clients(2)
-  const { client: a, proxy } = await openProxied(fixture.connectString)
+  const a = await fixture.open()
   const path = '/quiet'
   const two = ['a', 'b']
-  const options = { codec, sites: two, form: 'coordinator' } as const
+  const options = { sites: two, form: 'coordinator' } as const
   const commit = await commitOf(proposer!, path).propose(proposal, options)
   const decided = commit.decision()
   const first = await commitOf(a, path).join('a')
   await first.vote('commit')
   const waiting = first.decision()
   await a.sync()
-  const before = proxy.notifications
+  const before = a.stats().notifications
   const second = await commitOf(b!, path).join('b')
   await second.vote('commit')
   await decided
   expect(await waiting).toBe('commit')
   // The outcome, and that the coordinator is done; neither joins nor votes.
-  expect(proxy.notifications - before).toBeLessThanOrEqual(2)
+  expect(a.stats().notifications - before).toBeLessThanOrEqual(2)
 })
 
 test('giving up proposing does not keep the sites waiting for a coordinator', async () => {
   const [proposer, a] = await clients(2)
   const path = '/unproposed'
   const controller = new AbortController()
-  const options = { codec, sites: ['a'], form: 'coordinator', signal: controller.signal } as const
+  const options = { sites: ['a'], form: 'coordinator', signal: controller.signal } as const
   const proposed = commitOf(proposer!, path).propose(proposal, options)
   // It is on its way by now.
   controller.abort(new Error('too long'))
@@ -308,7 +308,7 @@ test('voting does not wait for a connection past the deadline', async () => {
   const late = { code: 'timeout', mayHaveHappened: true }
   await expect(site.vote('commit', { timeoutMs: 500 })).rejects.toMatchObject(late)
   client.delete = remove
-  proxy.heal()
+  await proxy.heal()
   expect(await site.vote('abort')).toBe('commit')
 })
 
@@ -376,11 +376,11 @@ test('a proposal with a lost reply exists once, and a second one is refused', as
   const { client, proxy } = await openProxied(fixture.connectString)
   const observer = await fixture.open()
   await client.ensure('/proposed')
-  proxy.mute()
+  proxy.hold({ direction: 'toClient' })
   const proposed = commitOf(client, '/proposed/tx').propose(proposal, { sites })
   await expect.poll(() => observer.exists('/proposed/tx')).toBeDefined()
-  proxy.heal()
-  proxy.drop()
+  proxy.reset()
+  await proxy.heal()
   await proposed
   await expect(
     commitOf(observer, '/proposed/tx').propose(proposal, { sites }),
@@ -401,7 +401,7 @@ test.each(['create', 'set'] as const)(
     })
     const original = client[operation].bind(client) as (...args: unknown[]) => Promise<never>
     client[operation] = (...args: unknown[]): Promise<never> => {
-      proxy.mute()
+      proxy.hold({ direction: 'toClient' })
       return original(...args)
     }
     const joining = commitOf(client, path).join('a', { timeoutMs: 300 })
@@ -409,8 +409,8 @@ test.each(['create', 'set'] as const)(
     await expect.poll(() => other.children(`${path}/alive`)).toEqual(['a'])
     await late
     expect(await other.children(`${path}/alive`)).toEqual(['a'])
-    proxy.heal()
-    proxy.drop()
+    proxy.reset()
+    await proxy.heal()
     await expect.poll(() => other.children(`${path}/alive`)).toEqual([])
   },
 )

@@ -29,6 +29,7 @@ import { limited, orAborted } from './waiting/limits.ts'
 import { findOut, persist, readNode } from './nodes/node.ts'
 import { below, checkName } from './nodes/parents.ts'
 import { TreeCache } from './tree-cache.ts'
+import { codecOption } from './nodes/recipe-options.ts'
 
 export interface TwoPhaseCommitOptions<T> {
   /** Of the proposal. */
@@ -63,16 +64,20 @@ export class TwoPhaseCommit<T> {
   private readonly client: Client
   private readonly codec: Codec<T>
 
-  constructor(client: Client, path: string, { codec }: TwoPhaseCommitOptions<T>) {
+  constructor(client: Client, path: string, options: TwoPhaseCommitOptions<T>) {
     this.client = client.patient
     this.path = checkPath(path)
-    this.codec = codec
+    this.codec = codecOption('TwoPhaseCommit', options)
   }
 
-  /** Proposes the transaction to its sites: all its nodes are created together, or none. */
+  /**
+   * Proposes the transaction to its sites: all its nodes are created together, or none.
+   *
+   *     const proposed = await transfers.propose({ amount: 50 }, { sites: ['paris', 'oslo'] })
+   */
   async propose(proposal: T, options: ProposeOptions): Promise<CommitProposal> {
     const { client, path, codec } = this
-    const { sites, form = 'everyone', signal, timeoutMs } = options
+    const { sites, form = 'everyone', ...limits } = options
     if (sites.length === 0) throw new TypeError('a transaction needs at least one site')
     sites.forEach((site, i) => {
       checkName(site, 'a site')
@@ -105,7 +110,7 @@ export class TwoPhaseCommit<T> {
       })
     }
     try {
-      await limited(client, { signal, timeoutMs }, makeOnce, true)
+      await limited(client, limits, makeOnce, true)
     } catch (error) {
       // It may exist all the same. Then its sites must not wait for a coordinator that has given up.
       if (form === 'coordinator' && !isRefusal(error))
@@ -115,7 +120,12 @@ export class TwoPhaseCommit<T> {
     return new CommitProposal(client, path, form)
   }
 
-  /** Continues as the proposer of a transaction that was proposed before. */
+  /**
+   * Continues as the proposer of a transaction that was proposed before.
+   *
+   *     const proposed = await transfers.resume()
+   *     console.log(await proposed.decision({ timeoutMs: 60_000 }))
+   */
   resume(options: CallOptions = {}): Promise<CommitProposal> {
     const { client, path } = this
     return limited(client, options, async (signal) => {
@@ -124,7 +134,12 @@ export class TwoPhaseCommit<T> {
     })
   }
 
-  /** Takes part as one of the sites, or continues where an earlier process of that site ended. */
+  /**
+   * Takes part as one of the sites, or continues where an earlier process of that site ended.
+   *
+   *     await using site = await transfers.join('paris')
+   *     console.log(site.proposal.amount)
+   */
   async join(site: string, options: CallOptions = {}): Promise<CommitSite<T>> {
     checkName(site, 'a site')
     const { client, path, codec } = this
@@ -163,7 +178,11 @@ export class CommitProposal {
     this.form = form
   }
 
-  /** Waits until it is decided. With a coordinator, this is what coordinates. */
+  /**
+   * Waits until it is decided. With a coordinator, this is what coordinates.
+   *
+   *     console.log(await proposed.decision({ abortAfterMs: 60_000 })) // commit or abort
+   */
   decision(options: DecisionOptions = {}): Promise<Decision> {
     return awaitDecision(this.client, this.path, this.form, options)
   }
@@ -171,6 +190,8 @@ export class CommitProposal {
   /**
    * Deletes all of it: after a commit when every site has carried it out, because until then each
    * may come and ask; after an abort at once, because a missing transaction was aborted.
+   *
+   *     await proposed.forget()
    */
   forget(options: CallOptions = {}): Promise<void> {
     const remove = async (signal: AbortSignal): Promise<void> => {
@@ -234,6 +255,8 @@ export class CommitSite<T> implements AsyncDisposable {
   /**
    * Votes, once and for all. Resolves to the vote that counts, which is `abort` if this site was
    * given up before. A site that votes `commit` must be able to carry it out, whatever happens.
+   *
+   *     await site.vote(canCarryOut(site.proposal) ? 'commit' : 'abort')
    */
   async vote(vote: Decision, options: CallOptions = {}): Promise<Decision> {
     checkDecision(vote)
@@ -253,13 +276,19 @@ export class CommitSite<T> implements AsyncDisposable {
     return limited(this.client, options, cast, true)
   }
 
-  /** Waits until it is decided. Replaces a coordinator that fails. */
+  /**
+   * Waits until it is decided. Replaces a coordinator that fails.
+   *
+   *     if ((await site.decision()) === 'commit') await work(site.proposal)
+   */
   decision(options: DecisionOptions = {}): Promise<Decision> {
     return awaitDecision(this.client, this.path, this.form, options)
   }
 
   /**
    * Records that this site has carried out the decision; rejects if the decision is another one.
+   *
+   *     await site.acknowledge(await site.decision())
    */
   async acknowledge(decision: Decision, options: CallOptions = {}): Promise<void> {
     checkDecision(decision)
@@ -282,7 +311,11 @@ export class CommitSite<T> implements AsyncDisposable {
     return new TypeError(`'${decision}' of ${this.path} cannot be acknowledged: ${truth}`)
   }
 
-  /** Leaves. Without a vote that counts as a failure, and `abort` is written for this site. */
+  /**
+   * Leaves. Without a vote that counts as a failure, and `abort` is written for this site.
+   *
+   *     await site.close() // or: await using site = await transfers.join('paris')
+   */
   async close(): Promise<void> {
     await this.alive?.release()
   }

@@ -1,4 +1,5 @@
 import { text, type Client } from '@zabra/client'
+import { untilChildren } from '@zabra/testing'
 import { expect, test } from 'vitest'
 import { Election } from '../src/election.ts'
 import type { Held } from '../src/holding/held.ts'
@@ -7,7 +8,6 @@ import { PriorityQueue } from '../src/priority-queue.ts'
 import { Queue } from '../src/queue.ts'
 import { ReadWriteLock } from '../src/read-write-lock.ts'
 import { useServerWithLog } from './support/server-with-log.ts'
-import { untilChildren } from './support/trouble.ts'
 
 /** The counters of these parents are about to end: two numbers are left. */
 const parents = ['/lock', '/read-write', '/election', '/queue', '/refused', '/priorities']
@@ -60,11 +60,13 @@ test('so do a read/write lock, and an election', async () => {
   const kinds = ['read', 'read', 'write', 'read', 'write', 'write', 'read'] as const
   const order: string[] = []
   const turns: Promise<void>[] = []
+  // One wait for both readers: the first to leave must not hide from the other that all were there.
+  const areAllThere = untilChildren(client, '/read-write', kinds.length + 1)
   for (const [i, kind] of kinds.entries()) {
     const turn = async (): Promise<void> => {
       await using held = await lock[kind].acquire()
       order.push(`${kind} ${i}`)
-      if (i < 2) await untilChildren(client, '/read-write', kinds.length + 1)
+      if (i < 2) await areAllThere
       expect(held.signal.aborted).toBe(false)
     }
     turns.push(turn())

@@ -1,4 +1,5 @@
 import { json, text, type Client } from '@zabra/client'
+import { nextState, untilChildren } from '@zabra/testing'
 import { expect, test } from 'vitest'
 import {
   AtomicValue,
@@ -23,7 +24,7 @@ import {
   SimpleLock,
 } from '../src/index.ts'
 import { useServer } from './support/server.ts'
-import { nextState, openProxied, untilChildren } from './support/trouble.ts'
+import { openProxied } from './support/trouble.ts'
 
 const fixture = useServer()
 const openHasty = () => openProxied(fixture.connectString, { callTimeoutMs: 100 })
@@ -41,7 +42,7 @@ test('a lock is released, however long the connection is lost', async () => {
   await suspended
   const released = held.release()
   await defaultDeadline(client)
-  proxy.heal()
+  await proxy.heal()
   await released
   const other = await fixture.open()
   await using next = await new Lock(other, '/released').acquire({ timeoutMs: 1000 })
@@ -62,7 +63,7 @@ test('giving up while the connection is lost leaves the line when it is back', a
   controller.abort('enough')
   expect(await waiting).toBe('enough')
   await defaultDeadline(client)
-  proxy.heal()
+  await proxy.heal()
   await untilChildren(other, '/given-up', 1)
   expect(await new Lock(other, '/given-up').queue()).toEqual([held.path])
 })
@@ -71,11 +72,11 @@ test('a held node is watched, even if the first answer is late', async () => {
   const { client, proxy } = await openHasty()
   const other = await fixture.open()
   const node = await client.patient.create('/late', '', { ephemeral: true })
-  proxy.mute()
+  proxy.hold({ direction: 'toClient' })
   const held = hold(client, node, { lostOn: 'expired' })
   await defaultDeadline(client)
-  proxy.heal()
-  proxy.drop()
+  proxy.reset()
+  await proxy.heal()
   await client.connected()
   await client.patient.sync()
   await other.delete('/late')
@@ -124,7 +125,7 @@ test('no recipe has the default deadline of the client', async () => {
   const other = await fixture.open()
   const place = await Rendezvous.open(other, '/place')
   await new TwoPhaseCommit(other, '/proposed', { codec: numbers }).propose(1, { sites: ['a'] })
-  proxy.mute()
+  proxy.hold({ direction: 'toClient' })
   const outcomes = Object.entries(entries).map(async ([name, act], i) => {
     await act(client, `/entry-${i}`).catch((error: unknown) => {
       throw new Error(name, { cause: error })
@@ -147,7 +148,7 @@ test('no recipe has the default deadline of the client', async () => {
   const all = Promise.all(outcomes)
   all.catch(() => {})
   await defaultDeadline(client)
-  proxy.heal()
-  proxy.drop()
+  proxy.reset()
+  await proxy.heal()
   await all
 })

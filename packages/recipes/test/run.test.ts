@@ -46,11 +46,3 @@ test('a contender is named by host and process by default', async () => {
   expect(Buffer.from(data).toString()).toMatch(new RegExp(`:${process.pid}$`))
   await held.release()
 })
-
-test('an unknown option of a recipe is refused by name', async () => {
-  const client = await fixture.open()
-  const options = { lostIf: 'expired' } as object
-  expect(() => new Lock(client, '/run/named', options)).toThrow(
-    'Lock has no option lostIf; did you mean lostOn?',
-  )
-})

@@ -1,4 +1,5 @@
 import type { Client, State } from '@zabra/client'
+import { callNames, checkOptionNames } from '@zabra/client/internal'
 
 export interface WaitOptions {
   /** The limit after which it rejects; 30 s by default, `Infinity` for none. */
@@ -33,6 +34,7 @@ export async function until<T>(
   condition: () => T | Promise<T>,
   options: PollOptions = {},
 ): Promise<Exclude<T, false | null | undefined | 0 | ''>> {
+  checkOptionNames('until', options, { timeoutMs: true, signal: true, everyMs: true })
   const { everyMs = defaultEveryMs, timeoutMs = defaultTimeoutMs, signal } = options
   const deadlineMs = performance.now() + timeoutMs
   let cause: unknown
@@ -135,10 +137,13 @@ export function aborted(signal: AbortSignal, options: WaitOptions = {}): Promise
  */
 export function untilCalled<T>(
   what: string,
-  { timeoutMs = defaultTimeoutMs, signal }: WaitOptions,
+  options: WaitOptions,
   listen: (resolve: (value: T) => void) => () => void,
 ): Promise<T> {
+  const { timeoutMs = defaultTimeoutMs, signal } = options
   return new Promise((resolve, reject) => {
+    // Rejects if an option is another one.
+    checkOptionNames('a wait', options, callNames)
     let stop = (): void => {}
     const end = (act: () => void): void => {
       clearTimeout(timer)

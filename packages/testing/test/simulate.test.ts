@@ -358,7 +358,9 @@ test('a check must be synchronous, and programs are given at the beginning', asy
 test('wrong options are refused by name', async () => {
   const run = (options: object): Promise<unknown> =>
     simulate(options, ({ program }) => program(1, () => {}))
-  await expect(run({ seedz: 1 })).rejects.toThrow('unknown option of simulate: seedz')
+  await expect(run({ seedz: 1 })).rejects.toThrow(
+    'simulate has no option seedz; did you mean seeds?',
+  )
   await expect(run({ faults: ['fire'] })).rejects.toThrow('unknown fault fire')
   await expect(run({ servers: 2 })).rejects.toThrow('servers must be')
   await expect(run({ seeds: 0 })).rejects.toThrow('seeds must be integers')

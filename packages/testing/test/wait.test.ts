@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { aborted, WaitTimeoutError } from '../src/wait.ts'
+import { aborted, until, WaitTimeoutError } from '../src/wait.ts'
 
 test('a wait without a limit lasts until its signal aborts', async () => {
   const never = new AbortController()
@@ -14,4 +14,11 @@ test('a wait without a limit lasts until its signal aborts', async () => {
   end.abort(new Error('enough'))
   await endless
   expect(outcomes).toEqual(['enough'])
+})
+
+test('a wait refuses an option that it does not have', async () => {
+  const typo = { timeoutMS: 1 } as object
+  const { signal } = new AbortController()
+  await expect(aborted(signal, typo)).rejects.toThrow('did you mean timeoutMs?')
+  await expect(until(() => true, typo)).rejects.toThrow('did you mean timeoutMs?')
 })

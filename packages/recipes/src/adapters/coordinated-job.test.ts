@@ -44,3 +44,21 @@ test('a decorated method runs if its instance leads, and never without a coordin
   await tasks.backUp()
   expect(tasks.runs).toEqual(['ran'])
 })
+
+test('waiting to lead ends when the coordinator is closed, or the caller gives up', async () => {
+  const leader = await open('/cron/waiting')
+  await leader.elected()
+  const second = await open('/cron/waiting')
+  const late = second.elected({ timeoutMs: 1 })
+  await expect(late).rejects.toMatchObject({ code: 'timeout' })
+  const waiting = second.elected()
+  await second.close()
+  await expect(waiting).rejects.toMatchObject({ code: 'lost', reason: 'released' })
+})
+
+test('a scheduler that asks a closed coordinator is told that it does not lead', async () => {
+  const coordinator = await open('/cron/closed')
+  await coordinator.elected()
+  await coordinator.close()
+  expect(await coordinator.shouldRun('job:2030-01-01T00:00:00.000Z')).toBe(false)
+})

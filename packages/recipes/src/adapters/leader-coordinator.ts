@@ -1,5 +1,8 @@
-import { isRefusal, joinPath, text, type Client } from '@zabra/client'
+import { isRefusal, joinPath, text, type CallOptions, type Client } from '@zabra/client'
+import { checkOptionNames, onAbort } from '@zabra/client/internal'
 import { Election, type Term } from '../election.ts'
+import { LostError } from '../holding/held.ts'
+import { limited, orAborted } from '../waiting/limits.ts'
 
 export interface LeaderCoordinatorOptions {
   /**
@@ -33,23 +36,30 @@ export class LeaderCoordinator implements RunCoordinator, AsyncDisposable {
   private current: Term | undefined
   /** Why this instance will not lead any more. */
   private failure: { readonly error: unknown } | undefined
-  private readonly electors: ((term: Term) => void)[] = []
+  private readonly electors = new Set<() => void>()
 
   private constructor(client: Client, path: string, id: string | undefined) {
     this.client = client
     this.path = path
     this.leading = this.lead(id).catch((error: unknown) => {
-      this.failure = { error }
+      // It was closed; a scheduler that asks later is told that it does not lead.
+      if (!this.controller.signal.aborted) this.failure = { error }
     })
   }
 
+  /**
+   * Resolves when the instance stands for election; it need not lead yet.
+   *
+   *     await using coordinator = await LeaderCoordinator.open(client, '/cron')
+   */
   static async open(
     client: Client,
     path: string,
-    { id }: LeaderCoordinatorOptions = {},
+    options: LeaderCoordinatorOptions = {},
   ): Promise<LeaderCoordinator> {
+    checkOptionNames('LeaderCoordinator', options, { id: true })
     await client.ensure(joinPath(path, 'begun'))
-    return new LeaderCoordinator(client, path, id)
+    return new LeaderCoordinator(client, path, options.id)
   }
 
   /** The leadership of this instance, if it leads: its signal and guard are for the task. */
@@ -57,19 +67,47 @@ export class LeaderCoordinator implements RunCoordinator, AsyncDisposable {
     return this.current
   }
 
-  /** Resolves when this instance leads. */
-  elected(): Promise<Term> {
-    if (this.current !== undefined) return Promise.resolve(this.current)
-    return new Promise((resolve) => this.electors.push(resolve))
+  /**
+   * Resolves when this instance leads. Rejects with a LostError if it is closed before, and with the
+   * reason if it cannot stand for election any more.
+   *
+   *     const term = await coordinator.elected({ timeoutMs: 60_000 })
+   */
+  elected(options: CallOptions = {}): Promise<Term> {
+    const wait = async (signal: AbortSignal): Promise<Term> => {
+      await Promise.race([this.untilLeading(signal), this.leading])
+      if (this.failure !== undefined) throw this.failure.error
+      return this.current ?? Promise.reject(new LostError('released', this.path))
+    }
+    return limited(this.client, options, wait, false, { path: this.path, what: 'not elected' })
   }
 
-  /** The time of day, by this instance's clock. */
+  private async untilLeading(signal: AbortSignal): Promise<void> {
+    if (this.current !== undefined) return
+    let elected = (): void => {}
+    const leads = new Promise<void>((resolve) => this.electors.add((elected = resolve)))
+    try {
+      await orAborted(leads, signal)
+    } finally {
+      this.electors.delete(elected)
+    }
+  }
+
+  /**
+   * The time of day, by this instance's clock.
+   *
+   *     console.log(new Date(coordinator.wallMs()))
+   */
   wallMs(): number {
     const { host } = this.client
     return host.wallMs?.() ?? host.nowMs()
   }
 
-  /** Called by node-cron with `TASK:TIME`. If it rejects, node-cron skips the run. */
+  /**
+   * Called by node-cron with `TASK:TIME`. If it rejects, node-cron skips the run.
+   *
+   *     if (await coordinator.shouldRun('backup:2030-01-01T03:00:00.000Z')) await backUp()
+   */
   async shouldRun(key: string): Promise<boolean> {
     const { current: term, failure } = this
     if (failure !== undefined) throw failure.error
@@ -93,7 +131,11 @@ export class LeaderCoordinator implements RunCoordinator, AsyncDisposable {
     }
   }
 
-  /** Gives up leadership, and leaves the election. */
+  /**
+   * Gives up leadership, and leaves the election.
+   *
+   *     await coordinator.close() // or: await using coordinator = await LeaderCoordinator.open(...)
+   */
   async close(): Promise<void> {
     this.controller.abort()
     await this.leading
@@ -107,8 +149,8 @@ export class LeaderCoordinator implements RunCoordinator, AsyncDisposable {
     const { signal } = this.controller
     const beLeader = async (term: Term, until: AbortSignal): Promise<void> => {
       this.current = term
-      for (const elected of this.electors.splice(0)) elected(term)
-      await aborted(until)
+      for (const elected of this.electors) elected()
+      await new Promise<void>((resolve) => onAbort(until, () => resolve()))
       this.current = undefined
     }
     const election = new Election(this.client, joinPath(this.path, 'election'), { id })
@@ -125,11 +167,4 @@ const isoLength = '2000-01-01T00:00:00.000Z'.length
 
 function parseKey(key: string): { task: string; time: string } {
   return { task: key.slice(0, -isoLength - 1), time: key.slice(-isoLength) }
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve()
-    else signal.addEventListener('abort', () => resolve(), { once: true })
-  })
 }

@@ -1,8 +1,9 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { ClosedError, OperationError, type Client } from '@zabra/client'
+import { aborted, untilChildren } from '@zabra/testing'
 import { expect, onTestFinished, test } from 'vitest'
 import { useServer } from '../../test/support/server.ts'
-import { aborted, expire, openProxied, untilChildren } from '../../test/support/trouble.ts'
+import { expire, openProxied } from '../../test/support/trouble.ts'
 import { hold } from './held.ts'
 import { holdAll } from '../hold-all.ts'
 import { Lock } from '../lock.ts'
@@ -25,12 +26,12 @@ test('releasing spares a node that somebody else has created in its place', asyn
   const make = (maker: Client) => maker.create('/place', '', { ephemeral: true })
   const gone = (): Promise<boolean> => other.exists('/place').then((stat) => stat === undefined)
   const held = hold(client, await make(client))
-  proxy.mute()
+  proxy.hold({ direction: 'toClient' })
   const released = held.release()
   await expect.poll(gone).toBe(true)
   const { stat } = await make(other)
-  proxy.heal()
-  proxy.drop()
+  proxy.reset()
+  await proxy.heal()
   await released
   expect((await other.exists('/place'))?.czxid).toBe(stat.czxid)
 
@@ -67,7 +68,7 @@ test('the deadline moves with each answer of the server, and is past once the no
   expect(first).toBeLessThanOrEqual(client.nowMs() + 2000)
   await client.sync()
   expect(held.deadlineMs).toBeGreaterThan(first)
-  proxy.drop()
+  proxy.reset()
   await new Promise((resolve) => held.signal.addEventListener('abort', resolve))
   expect(held.deadlineMs).toBe(0)
 })

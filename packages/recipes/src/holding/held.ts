@@ -37,7 +37,11 @@ export interface Held extends AsyncDisposable {
    *     const [changed] = await held.guard(client.transaction().set('/stock', '41')).commit()
    */
   guard<Guarded extends AnyTransaction>(transaction: Guarded): Guarded
-  /** Releases it. Calling it again does nothing. */
+  /**
+   * Releases it. Calling it again does nothing.
+   *
+   *     await held.release() // or: await using held = await lock.acquire()
+   */
   release(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
 }

@@ -114,6 +114,11 @@ export class Registration<T> implements Held {
     return this.status
   }
 
+  /**
+   * Makes the transaction fail as a whole, with a LostError, unless the node exists.
+   *
+   *     await member.guard(client.transaction().set('/report', 'done')).commit()
+   */
   guard<Guarded extends AnyTransaction>(transaction: Guarded): Guarded {
     const { path } = this
     const assert = (): void => this.signal.throwIfAborted()
@@ -125,6 +130,8 @@ export class Registration<T> implements Held {
   /**
    * Changes the data of the node, in this session and in later ones. If the caller stops waiting,
    * it still happens as soon as possible.
+   *
+   *     await member.update({ port: 8081 })
    */
   async update(value: T, options: CallOptions = {}): Promise<void> {
     this.signal.throwIfAborted()
@@ -136,6 +143,11 @@ export class Registration<T> implements Held {
     await limited(this.client, options, (signal) => orAborted(writing, signal), true, subject)
   }
 
+  /**
+   * Deletes the node, for good. Calling it again does nothing.
+   *
+   *     await member.release()
+   */
   release(): Promise<void> {
     this.releasing ??= this.noteClearing(this.giveBack())
     return this.releasing

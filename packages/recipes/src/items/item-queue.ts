@@ -11,12 +11,23 @@ export abstract class ItemQueue<T> implements AsyncDisposable {
     this.store = store
   }
 
-  /** Waits for an item. Waiters form a line: a new item wakes only the first. */
+  /**
+   * Waits for an item. Waiters form a line: a new item wakes only the first.
+   *
+   *     await using job = await queue.take({ timeoutMs: 10_000 })
+   *     await work(job.value)
+   *     await job.complete()
+   */
   take(options: CallOptions = {}): Promise<QueueItem<T>> {
     return this.store.take(options)
   }
 
-  /** Undefined if there is no item that nobody works on. */
+  /**
+   * Undefined if there is no item that nobody works on.
+   *
+   *     const job = await queue.tryTake()
+   *     if (job === undefined) console.log('nothing to do')
+   */
   tryTake(options: CallOptions = {}): Promise<QueueItem<T> | undefined> {
     return this.store.tryTake(options)
   }
@@ -24,6 +35,11 @@ export abstract class ItemQueue<T> implements AsyncDisposable {
   /**
    * Takes one item after another, and waits while there is none. The reader completes each item:
    * one that was not completed is released when the next is requested, or when the iteration ends.
+   *
+   *     for await (const job of queue.items({ signal })) {
+   *       await work(job.value)
+   *       await job.complete()
+   *     }
    */
   items({ signal }: Pick<CallOptions, 'signal'> = {}): AsyncIterableIterator<
     QueueItem<T>,
@@ -32,12 +48,20 @@ export abstract class ItemQueue<T> implements AsyncDisposable {
     return new ItemTurns((options) => this.take(options), signal)
   }
 
-  /** The number of items, including those that somebody works on. */
+  /**
+   * The number of items, including those that somebody works on.
+   *
+   *     console.log(await queue.size())
+   */
   size(options: CallOptions = {}): Promise<number> {
     return this.store.size(options)
   }
 
-  /** Removes the nodes of this object; items and held items stay. */
+  /**
+   * Removes the nodes of this object; items and held items stay.
+   *
+   *     await queue.close() // or: await using queue = new Queue(...)
+   */
   close(): Promise<void> {
     return this.store.close()
   }

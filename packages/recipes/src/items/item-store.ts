@@ -13,7 +13,7 @@ import { childrenAndWait } from '../waiting/until-changed.ts'
 import { firstOf } from '../waiting/first-of.ts'
 import { LostError, policyOf, type HoldOptions, type LossPolicy } from '../holding/held.ts'
 import { limited, orAborted, underAll } from '../waiting/limits.ts'
-import { checkedOptions } from '../turns/turn.ts'
+import { checkedOptions, holdNames } from '../turns/turn.ts'
 import { lockLine, TurnLock } from '../turns/turn-lock.ts'
 import { persist, readNode } from '../nodes/node.ts'
 import { Outbox } from './outbox.ts'
@@ -24,6 +24,7 @@ import { QueueItem, type Taking } from './queue-item.ts'
 import { compareSequence, sequenceMax } from '../nodes/sequence.ts'
 import { Serial } from '../waiting/serial.ts'
 import { Witness } from '../nodes/witness.ts'
+import { codecOption } from '../nodes/recipe-options.ts'
 
 /**
  * Items and their consumers, in the layout of kazoo's LockingQueue: `entries` has the items,
@@ -56,9 +57,7 @@ export class ItemStore<T> {
     order: Order,
     options: Partial<HoldOptions & { readonly codec: Codec<T> }> = {},
   ) {
-    const { codec } = options
-    if (codec === undefined)
-      throw new TypeError('codec is missing: it says how values are written down, as json() does')
+    const codec = codecOption('a queue', options, holdNames)
     this.path = checkPath(path)
     this.client = client.patient
     this.entries = joinPath(path, 'entries')
@@ -88,7 +87,8 @@ export class ItemStore<T> {
       const { ephemeral = false } = options
       await orAborted(this.outbox.post({ name, data, ephemeral, signal }), signal)
     }
-    return limited(this.client, options, post, true, { path: this.path, what: 'not put' })
+    const subject = { path: this.path, what: 'not put', names: { ephemeral: true } as const }
+    return limited(this.client, options, post, true, subject)
   }
 
   tryTake(options: CallOptions): Promise<QueueItem<T> | undefined> {

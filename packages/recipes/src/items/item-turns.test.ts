@@ -1,7 +1,8 @@
 import { text, type Client } from '@zabra/client'
+import { nextState, untilChildren } from '@zabra/testing'
 import { expect, test } from 'vitest'
 import { useServer } from '../../test/support/server.ts'
-import { expire, nextState, openProxied, untilChildren } from '../../test/support/trouble.ts'
+import { expire, openProxied } from '../../test/support/trouble.ts'
 import { PriorityQueue } from '../priority-queue.ts'
 import { Queue } from '../queue.ts'
 
@@ -189,7 +190,7 @@ test('leaving the loop without a connection releases the item over the next one'
   }
   const left = leave()
   await nextState(client, 'suspended')
-  proxy.heal()
+  await proxy.heal()
   await left
   expect((await other.tryTake())?.value).toBe('a')
 })

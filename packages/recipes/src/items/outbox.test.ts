@@ -1,7 +1,8 @@
 import { setImmediate } from 'node:timers/promises'
+import { nextState, untilChildren } from '@zabra/testing'
 import { expect, test } from 'vitest'
 import { longerThanTests, useServer } from '../../test/support/server.ts'
-import { nextState, openProxied, untilChildren } from '../../test/support/trouble.ts'
+import { openProxied } from '../../test/support/trouble.ts'
 import { Outbox, type Letter } from './outbox.ts'
 
 const fixture = useServer()
@@ -42,7 +43,7 @@ test('nobody waits behind letters whose senders have all given up', async () => 
   expect(await outcomes).toMatchObject([{ status: 'rejected' }, { status: 'rejected' }])
   // It does not wait for the first batch.
   await outbox.close()
-  proxy.heal()
+  await proxy.heal()
   await outbox.post(letter)
   expect(await client.children('/given-up')).toHaveLength(1)
 })
@@ -56,13 +57,13 @@ test('letters given up on their way are created once at most, and delay nobody',
   const outbox = new Outbox(client, '/on-the-way', '/on-the-way-witnesses')
   await outbox.post(letter)
   const controller = new AbortController()
-  proxy.mute()
+  proxy.hold({ direction: 'toClient' })
   const post = outbox.post({ ...letter, signal: controller.signal })
   await untilChildren(other, '/on-the-way', 2)
   controller.abort(new Error('enough'))
   await expect(post).rejects.toThrow('enough')
-  proxy.heal()
-  proxy.drop()
+  proxy.reset()
+  await proxy.heal()
   await outbox.post(letter)
   expect(await other.children('/on-the-way')).toHaveLength(3)
   await outbox.close()

@@ -94,6 +94,11 @@ export class QueueItem<T> implements Held {
     return this.right.deadlineMs
   }
 
+  /**
+   * Makes the transaction fail as a whole, with a LostError, unless the item is still this consumer's.
+   *
+   *     await job.guard(client.transaction().set('/report', 'done')).commit()
+   */
   guard<Guarded extends AnyTransaction>(transaction: Guarded): Guarded {
     return this.right.guard(transaction)
   }
@@ -102,6 +107,8 @@ export class QueueItem<T> implements Held {
    * Removes the item from the queue, because the work is done. Rejects with a LostError if somebody
    * else may have got it in the meantime; then it is theirs. It may be called again after giving up
    * waiting.
+   *
+   *     await job.complete({ also: (transaction) => transaction.create('/results/17', 'done') })
    */
   complete({ also, ...limits }: CompleteOptions = {}): Promise<void> {
     const attempt = (signal: AbortSignal): Promise<void> => {
@@ -114,6 +121,11 @@ export class QueueItem<T> implements Held {
     return limited(this.client, limits, attempt, true, subject)
   }
 
+  /**
+   * Gives the item back. Calling it again, or after `complete`, does nothing.
+   *
+   *     await job.release() // another consumer gets it
+   */
   release(): Promise<void> {
     this.releasing ??= this.right.release()
     return this.releasing

@@ -14,13 +14,27 @@ export interface Live<T> extends AsyncIterable<T>, AsyncDisposable {
   /**
    * Calls back at every change, after `current` has the new value. Returns a function that removes
    * the listener.
+   *
+   *     const stop = orders.onChange((count, before) => console.log(count - before))
    */
   onChange(listener: LiveListener<T>): () => void
-  /** Starts with the current value; a slow reader gets the newest value, not each one. */
+  /**
+   * Starts with the current value; a slow reader gets the newest value, not each one.
+   *
+   *     for await (const count of orders.values({ signal })) console.log(count)
+   */
   values(options?: Pick<CallOptions, 'signal'>): AsyncIterableIterator<T, undefined>
-  /** The first value from now on for which this returns true. */
+  /**
+   * The first value from now on for which this returns true.
+   *
+   *     await orders.until((count) => count >= 100n, { timeoutMs: 60_000 })
+   */
   until(isSo: (value: T) => boolean, options?: CallOptions): Promise<T>
-  /** Stops updates, as `await using` does; the last value stays. */
+  /**
+   * Stops updates, as `await using` does; the last value stays.
+   *
+   *     await orders.close() // or: await using orders = await counter.live()
+   */
   close(): Promise<void>
 }
 

@@ -1,7 +1,8 @@
 import type { Client } from '@zabra/client'
+import { nextState } from '@zabra/testing'
 import { expect, onTestFinished, test } from 'vitest'
 import { useServer } from '../../test/support/server.ts'
-import { expire, nextState, openProxied } from '../../test/support/trouble.ts'
+import { expire, openProxied } from '../../test/support/trouble.ts'
 import { catchUncaught } from '../../test/support/uncaught.ts'
 import { TreeCache, type TreeCacheOptions } from '../tree-cache.ts'
 import type { TreeProblem } from './tree-scope.ts'
@@ -77,18 +78,18 @@ test('changes that are too deep are not reported, those above them are', async (
 
 test('with depth 0 the server does not report what is below the node', async () => {
   const writer = await fixture.open()
-  const { client, proxy } = await openProxied(fixture.connectString)
+  const client = await fixture.open()
   const cache = await open(client, '/alone', { depthMax: 0 })
   expect(cache.size).toBe(0)
   const changes = told(cache)
   await writer.ensure('/alone/a/b')
   await cache.sync()
   expect(changes.splice(0)).toEqual(['added /alone'])
-  const before = proxy.notifications
+  const before = client.stats().notifications
   await writer.set('/alone/a', '1')
   await writer.delete('/alone/a/b')
   await cache.sync()
-  expect(proxy.notifications).toBe(before)
+  expect(client.stats().notifications).toBe(before)
   // The server reports created and deleted children; that is no change of the node.
   const seen = asked(client)
   await writer.delete('/alone/a')
@@ -167,7 +168,7 @@ test('filters survive lost connections and sessions', async () => {
   await other.set('/away/in/deep', '1')
   await other.deleteTree('/away/out')
   await other.create('/away/new')
-  proxy.heal()
+  await proxy.heal()
   await cache.sync()
   expect(changes.splice(0)).toEqual(['changed /away/in', 'added /away/new'])
   await other.create('/away/out')

@@ -23,12 +23,19 @@ export class TurnLock {
   /**
    * Waits until it is held. Not reentrant: a second `acquire` of the same program waits for the
    * first.
+   *
+   *     await using held = await lock.acquire({ timeoutMs: 10_000 })
    */
   acquire(options: AcquireOptions = {}): Promise<Held> {
     return takeTurn(this.client, this.line, this.options, options)
   }
 
-  /** Undefined if others hold it, or wait for it. */
+  /**
+   * Undefined if others hold it, or wait for it.
+   *
+   *     await using held = await lock.tryAcquire()
+   *     if (held !== undefined) await work(held.token)
+   */
   tryAcquire(options: CallOptions & HoldOptions = {}): Promise<Held | undefined> {
     return tryTurn(this.client, this.line, this.options, options)
   }
@@ -45,7 +52,11 @@ export class TurnLock {
     return runHeld(() => this.acquire(options), work)
   }
 
-  /** The paths of the holders and waiters, in order. */
+  /**
+   * The paths of the holders and waiters, in order.
+   *
+   *     console.log((await lock.queue()).length)
+   */
   async queue(options: CallOptions = {}): Promise<string[]> {
     const { parent, marks } = this.line
     const all = await lineUpIfAny(this.client, parent, marks, options)

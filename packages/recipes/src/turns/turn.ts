@@ -50,6 +50,8 @@ export interface LockOptions extends HoldOptions {
 }
 
 const optionNames: Readonly<Record<keyof LockOptions, true>> = { id: true, acl: true, lostOn: true }
+export const holdNames = { lostOn: true } as const
+export const turnNames = { lostOn: true, requeue: true } as const
 
 /**
  * The options with their defaults. A mistake is refused when the recipe is made, not when it waits.
@@ -102,7 +104,7 @@ export function takePlace(
     }
   }
   const { parent: path, late: what = 'not acquired' } = line
-  return limited(client, options, wait, false, { path, what })
+  return limited(client, options, wait, false, { path, what, names: turnNames })
 }
 
 /** Takes the turn if nobody has to be waited for. */
@@ -128,7 +130,7 @@ export function tryTurn(
       throw await abandon(client, place, error, signal)
     }
   }
-  return limited(client, options, attempt, false, { path: line.parent })
+  return limited(client, options, attempt, false, { path: line.parent, names: holdNames })
 }
 
 async function queueOnce(

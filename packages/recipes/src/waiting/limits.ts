@@ -1,11 +1,13 @@
 import { TimeoutError, type CallOptions, type Client } from '@zabra/client'
-import { checkTimeout, onAbort } from '@zabra/client/internal'
+import { callNames, checkOptionNames, checkTimeout, onAbort } from '@zabra/client/internal'
 
 /** The subject of a deadline's error. */
 export interface Subject {
   readonly path?: string | undefined
   /** What did not happen: `not acquired`, for example. */
   readonly what?: string | undefined
+  /** The names of the options besides a signal and a deadline; others are refused. */
+  readonly names?: Readonly<Record<string, true>> | undefined
 }
 
 /**
@@ -14,11 +16,17 @@ export interface Subject {
  */
 export async function limited<T>(
   client: Client,
-  { signal, timeoutMs }: CallOptions,
+  options: CallOptions,
   act: (signal: AbortSignal) => Promise<T>,
   mayHaveHappened = false,
-  { path, what }: Subject = {},
+  { path, what, names }: Subject = {},
 ): Promise<T> {
+  checkOptionNames(
+    'this call',
+    options,
+    names === undefined ? callNames : { ...callNames, ...names },
+  )
+  const { signal, timeoutMs } = options
   checkTimeout(timeoutMs)
   if (signal?.aborted === true) throw signal.reason
   const controller = new AbortController()

@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Client } from '@zabra/client'
+import { checkOptionNames } from '@zabra/client/internal'
 import type { Overrides } from '@zabra/server'
 import { FaultLink } from '../network/fault-link.ts'
 import { FaultProxy } from '../network/fault-proxy.ts'
@@ -28,6 +29,13 @@ export interface EnsembleOptions {
 /** Servers, by number or as objects, and links of clients. */
 export type PartitionMember = TestServer | number | FaultProxy
 
+const optionNames: Readonly<Record<keyof EnsembleOptions, true>> = {
+  servers: true,
+  observers: true,
+  config: true,
+  configOf: true,
+  directory: true,
+}
 const serversMax = 9
 const removeOptions = { recursive: true, force: true, maxRetries: 10, retryDelay: 50 } as const
 /** Notices failures quickly, and is patient enough for a busy machine. */
@@ -69,6 +77,7 @@ export class Ensemble implements AsyncDisposable {
 
   /** @internal Use `startEnsemble`. */
   static async start(options: EnsembleOptions): Promise<Ensemble> {
+    checkOptionNames('an ensemble', options, optionNames)
     const { servers: voters = 3, observers = 0 } = options
     const count = voters + observers
     if (!Number.isInteger(voters) || !Number.isInteger(observers) || voters < 1 || observers < 0)

@@ -1,4 +1,5 @@
 import type { Client, ClientOptions } from '@zabra/client'
+import { checkOptionNames } from '@zabra/client/internal'
 
 /**
  * What can go wrong in a run:
@@ -113,18 +114,18 @@ export interface SimulationResult {
 const faultNames: readonly FaultName[] = ['cut', 'pause', 'crash', 'slow', 'loseDisk', 'expire']
 const defaultSeeds = 20
 export const defaultSessionMs = 4000
-const optionNames: ReadonlySet<string> = new Set([
-  'seeds',
-  'seed',
-  'servers',
-  'faults',
-  'durationMs',
-  'calmMs',
-  'finishMs',
-  'client',
-  'signal',
-  'onRun',
-])
+const optionNames: Readonly<Record<keyof SimulateOptions, true>> = {
+  seeds: true,
+  seed: true,
+  servers: true,
+  faults: true,
+  durationMs: true,
+  calmMs: true,
+  finishMs: true,
+  client: true,
+  signal: true,
+  onRun: true,
+}
 
 /** The options with their defaults. */
 export interface Settings {
@@ -140,8 +141,7 @@ export interface Settings {
 export function settingsOf(options: SimulateOptions): Settings {
   const { servers = 3, faults = faultNames, durationMs = 10_000 } = options
   const { calmMs = 2000, finishMs = 60_000, client = {} } = options
-  for (const name of Object.keys(options))
-    if (!optionNames.has(name)) throw new TypeError(`unknown option of simulate: ${name}`)
+  checkOptionNames('simulate', options, optionNames)
   if (![1, 3, 5, 7].includes(servers)) throw new RangeError('servers must be 1, 3, 5 or 7')
   for (const name of faults)
     if (!faultNames.includes(name))
