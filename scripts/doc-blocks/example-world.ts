@@ -16,6 +16,7 @@ import {
   TransactionError,
   type Client,
 } from '@zabra/client'
+import type { MeterLike, TracerLike } from '@zabra/client/opentelemetry'
 import {
   AtomicValue,
   Barrier,
@@ -89,6 +90,17 @@ const errors: Readonly<Record<string, () => Error>> = {
   WaitTimeoutError: () => new WaitTimeoutError('not within 5 ms'),
 }
 
+/** Stands for the class of another package. */
+class CronJob {
+  readonly time: string
+  readonly job: () => unknown
+
+  constructor(time: string, job: () => unknown) {
+    this.time = time
+    this.job = job
+  }
+}
+
 const done = (): Promise<void> => Promise.resolve()
 const files = new Map<string, string>()
 const noSpan = {
@@ -109,9 +121,11 @@ export const makers = {
   stat: async ({ client }: Given) => (await client.exists('/settings'))!,
   more: () => acl.world('r'),
   id: () => '17',
-  trace: () => ({ getTracer: (_: string) => ({ startSpan: () => noSpan }) }),
-  metrics: () => ({
-    getMeter: (_: string) => ({
+  trace: (): { getTracer(name: string): TracerLike } => ({
+    getTracer: () => ({ startSpan: () => noSpan }),
+  }),
+  metrics: (): { getMeter(name: string): MeterLike } => ({
+    getMeter: () => ({
       createHistogram: () => ({ record: () => {} }),
       createCounter: () => ({ add: () => {} }),
     }),
@@ -206,20 +220,17 @@ export const makers = {
       program(1, ({ client }) => client.connected())
     },
 
-  readFile: () => (name: string, _: 'utf8') => {
+  readFile: () => (name: string, _encoding: 'utf8') => {
     const content = files.get(name)
     return content === undefined ? Promise.reject(new Error('no file')) : Promise.resolve(content)
   },
-  writeFile: () => (name: string, content: string, _: object) => {
+  writeFile: () => (name: string, content: string, _options: object) => {
     files.set(name, content)
     return done()
   },
-  limiter: () => ({ setRate: (_: number) => {} }),
-  registry: () => ({ addCronJob: (_name: string, _job: object) => {} }),
-  CronJob: () =>
-    class {
-      constructor(_time: string, _job: () => unknown) {}
-    },
+  limiter: (): { setRate(rate: number): void } => ({ setRate: () => {} }),
+  registry: (): { addCronJob(name: string, job: object): void } => ({ addCronJob: () => {} }),
+  CronJob: () => CronJob,
   Cron:
     () =>
     (_time: string): MethodDecorator =>
@@ -237,22 +248,16 @@ export const makers = {
       interruption.abort()
       return done()
     },
-  schedule:
-    () =>
-    (..._: readonly unknown[]) =>
-      done(),
+  schedule: (): ((...args: readonly unknown[]) => Promise<void>) => done,
   again: () => done,
   stopWriting: () => () => {},
   backUp: () => done,
-  work:
-    () =>
-    (..._: readonly unknown[]) =>
-      done(),
+  work: (): ((...args: readonly unknown[]) => Promise<void>) => done,
   compute: () => done,
-  print: () => (_: { signal: AbortSignal }) => done(),
-  download: () => (_: { signal: AbortSignal }) => done(),
-  transfer: () => (_: Held) => done(),
-  canCarryOut: () => (_: Transfer) => true,
+  print: (): ((options: { signal: AbortSignal }) => Promise<void>) => done,
+  download: (): ((options: { signal: AbortSignal }) => Promise<void>) => done,
+  transfer: (): ((held: Held) => Promise<void>) => done,
+  canCarryOut: (): ((transfer: Transfer) => boolean) => () => true,
 }
 
 export type World = {
