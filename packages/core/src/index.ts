@@ -22,7 +22,8 @@
  * through all of them.
  */
 export { AssertionError } from './base/assert.ts'
-export { Database, type DatabaseOptions, type LoggedDigest } from './state/database.ts'
+export { Database, type DatabaseOptions } from './state/database.ts'
+export type { LoggedDigest } from './state/digest-check.ts'
 export { noNode } from './state/tree/tree.ts'
 export { allows, grantsEach, maskAcl, type AclRules } from './state/acl/permission.ts'
 export { Peer } from './peer/peer.ts'
@@ -139,4 +140,4 @@ export { ZabStats, type ZabPhase } from './consensus/zab/zab-stats.ts'
 export { PacketLink, type PeerWire } from './peer/links/packet-link.ts'
 export type { ServerId } from './membership/quorum.ts'
 export type { ServerSpec } from './membership/server-spec.ts'
-export type { RecoveryOptions } from './storage/recovery/recovery.ts'
+export type { Recovered, RecoveryOptions } from './storage/recovery/recovery.ts'

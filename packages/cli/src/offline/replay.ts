@@ -60,7 +60,7 @@ export async function replay(
   const { db } = loading
   const { lastZxid: zxid } = db
   db.finishLoading()
-  const { untoldMismatch: mismatch } = db
+  const { unreported: mismatch } = db.digests
   return {
     db,
     transactions,

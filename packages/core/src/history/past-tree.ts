@@ -133,7 +133,7 @@ export class PastTreeLoader implements SnapshotSink {
     })
     const { db } = this.loading
     this.tree = new PastTree(db, 0n)
-    db.onDigestMismatch = () => (this.hasMismatch = true)
+    db.digests.onMismatch = () => (this.hasMismatch = true)
   }
 
   /** The last transaction that the snapshot may contain effects of, known once it is read. */

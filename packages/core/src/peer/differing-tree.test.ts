@@ -199,9 +199,9 @@ test('digests that differ for good take nobody away for long', async () => {
   writer = await leader.connect()
   const other = followers[0]!
   const differ = (): void => {
-    const { db } = other.peer!
-    const check = db.checkDigest.bind(db)
-    db.checkDigest = (zxid, expected) => check(zxid, expected + 1n)
+    const { digests } = other.peer!.db
+    const check = digests.check.bind(digests)
+    digests.check = (zxid, expected) => check(zxid, expected + 1n)
   }
   differ()
   for (let i = 0; i < 12; i++) {

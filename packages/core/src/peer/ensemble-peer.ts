@@ -70,10 +70,10 @@ export class EnsemblePeer extends PeerBase {
       if (event.type === 'crowded') this.stats.limitsReached.peer_connections++
       given.zabTrace(event)
     }
-    const { db } = given
-    const { onDigestMismatch } = db
-    db.onDigestMismatch = (mismatch) => {
-      onDigestMismatch?.(mismatch)
+    const { digests } = given.db
+    const { onMismatch } = digests
+    digests.onMismatch = (mismatch) => {
+      onMismatch?.(mismatch)
       this.role.treeDiffers?.(mismatch)
     }
     this.options = options

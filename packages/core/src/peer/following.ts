@@ -18,7 +18,8 @@ import type { ClientPipeline } from '../service/client-pipeline.ts'
 import type { Clock } from '../service/pipeline-options.ts'
 import type { GlobalUpstream } from '../service/sessions/local-sessions.ts'
 import type { Upstream } from '../service/upstream.ts'
-import type { Database, DigestMismatch } from '../state/database.ts'
+import type { Database } from '../state/database.ts'
+import type { DigestMismatch } from '../state/digest-check.ts'
 import type { PeerPort, ServedObservers } from './ensemble-parts.ts'
 import { LeaderUpstream } from './leader-upstream.ts'
 import type { PacketLink } from './links/packet-link.ts'
@@ -126,7 +127,8 @@ export class Following implements Role<never>, Remains {
   /** Clients must not read a wrong tree: this server leaves, and comes back with the right one. */
   treeDiffers({ zxid, actual }: DigestMismatch): void {
     const { db, remedyForTree } = this.parts
-    if (!this.hasServed || this.remedy !== undefined || db.differingTxns < differingTxnsMin) return
+    if (!this.hasServed || this.remedy !== undefined || db.digests.differingTxns < differingTxnsMin)
+      return
     this.remedy = remedyForTree()
     if (this.name === 'following') this.object(zxid, actual)
     if (this.remedy === 'none') return
@@ -254,7 +256,7 @@ export class Following implements Role<never>, Remains {
     committedLog.add({ zxid, payload })
     stats.committed(payload, this.name, clock.wallMs)
     this.observers?.committed({ zxid, payload }, delivery.successor)
-    if (digest !== undefined) db.checkDigest(zxid, digest)
+    if (digest !== undefined) db.digests.check(zxid, digest)
   }
 
   /** There may be room again for what clients have sent. */

@@ -65,11 +65,11 @@ export abstract class PeerBase implements BatchSource {
     this.pipeline = new ClientPipeline(parts, options)
     this.stats = this.pipeline.stats
     db.onQuotaExceeded = (excess) => trace({ type: 'quotaExceeded', ...excess })
-    db.onDigestMismatch = (mismatch) => {
+    db.digests.onMismatch = (mismatch) => {
       this.stats.digestMismatches++
       trace({ type: 'digestMismatch', ...mismatch })
     }
-    if (db.untoldMismatch !== undefined) db.onDigestMismatch(db.untoldMismatch)
+    if (db.digests.unreported !== undefined) db.digests.onMismatch(db.digests.unreported)
   }
 
   setTime(nowMs: number, wallMs: number): void {

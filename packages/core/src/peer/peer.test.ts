@@ -169,7 +169,7 @@ function payloadsOf({ writer, records }: LogBatch): Uint8Array[] {
 test('a create is logged as its transaction is written, and stored as it was sent', () => {
   const peer = freshPeer(undefined, true)
   const mismatches: unknown[] = []
-  peer.db.onDigestMismatch = (mismatch) => mismatches.push(mismatch)
+  peer.db.digests.onMismatch = (mismatch) => mismatches.push(mismatch)
   const connection = connect(peer)
   const anyone = { perms: 31, id: { scheme: 'world', id: 'anyone' } }
   const reader = { perms: 1, id: { scheme: 'world', id: 'anyone' } }

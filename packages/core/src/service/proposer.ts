@@ -512,7 +512,7 @@ export class Proposer<Learner extends object = object> implements GlobalUpstream
     const { digest } = this.db.tree
     if (digest.high === digestHigh && digest.low === digestLow) return
     const expected = digestOf(digestHigh, digestLow)
-    this.db.onDigestMismatch?.({ zxid, expected, actual: digest.value })
+    this.db.digests.onMismatch?.({ zxid, expected, actual: digest.value })
   }
 }
 

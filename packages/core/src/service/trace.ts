@@ -1,4 +1,4 @@
-import type { DigestMismatch } from '../state/database.ts'
+import type { DigestMismatch } from '../state/digest-check.ts'
 import type { QuotaExcess } from '../state/tree/quotas.ts'
 import type { SessionEnd } from './sessions/session-ends.ts'
 import type { LimitName } from './limits.ts'

@@ -12,7 +12,8 @@ import {
 } from '@zabra/protocol'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { Database, type DigestMismatch } from './database.ts'
+import { Database } from './database.ts'
+import type { DigestMismatch } from './digest-check.ts'
 import { prepareCreate } from '../operations/creating.ts'
 import { deleteNode } from '../operations/delete.ts'
 import type { Preparation, Prepared } from '../operations/preparation.ts'
@@ -80,7 +81,7 @@ test('captured transactions are the bytes whose checksums are in the log', () =>
 test('replaying captured transactions gives the digests that Apache logged', () => {
   const db = freshDatabase()
   const mismatches: DigestMismatch[] = []
-  db.onDigestMismatch = (mismatch) => mismatches.push(mismatch)
+  db.digests.onMismatch = (mismatch) => mismatches.push(mismatch)
   db.replay(new Reader(sessionStart))
   expect(db.tree.digest.value).toBe(1371985504n)
   db.replay(new Reader(createOfA))
@@ -92,7 +93,7 @@ test('replaying captured transactions gives the digests that Apache logged', () 
 test('a digest mismatch is reported', () => {
   const db = freshDatabase()
   const mismatches: DigestMismatch[] = []
-  db.onDigestMismatch = (mismatch) => mismatches.push(mismatch)
+  db.digests.onMismatch = (mismatch) => mismatches.push(mismatch)
   const wrong = Uint8Array.from(createOfA)
   wrong[wrong.length - 1]! ^= 1
   db.replay(new Reader(wrong))
@@ -106,12 +107,12 @@ test('a digest mismatch during loading is reported to the database that takes ov
   const wrong = Uint8Array.from(createOfA)
   wrong[wrong.length - 1]! ^= 1
   loaded.replay(new Reader(wrong))
-  expect(loaded.untoldMismatch).toMatchObject({ zxid: 0x100000002n, actual: 8972839925n })
+  expect(loaded.digests.unreported).toMatchObject({ zxid: 0x100000002n, actual: 8972839925n })
   const db = freshDatabase()
   const mismatches: DigestMismatch[] = []
-  db.onDigestMismatch = (mismatch) => mismatches.push(mismatch)
+  db.digests.onMismatch = (mismatch) => mismatches.push(mismatch)
   db.adopt(loaded)
-  expect(mismatches).toEqual([loaded.untoldMismatch])
+  expect(mismatches).toEqual([loaded.digests.unreported])
 })
 
 describe('a snapshot whose digest was recorded while the next transaction was being applied', () => {
@@ -129,7 +130,7 @@ describe('a snapshot whose digest was recorded while the next transaction was be
     db.replay(new Reader(sessionStart))
     db.replay(new Reader(createOfA))
     db.finishLoading()
-    expect(db.untoldMismatch).toBeUndefined()
+    expect(db.digests.unreported).toBeUndefined()
   })
 
   test('is reported if that transaction does not resolve the mismatch', () => {
@@ -138,21 +139,21 @@ describe('a snapshot whose digest was recorded while the next transaction was be
     const db = fuzzyDatabase()
     db.replay(new Reader(sessionStart))
     db.replay(new Reader(wrong))
-    expect(db.untoldMismatch).toEqual(before)
+    expect(db.digests.unreported).toEqual(before)
   })
 
   test('is reported if there is no such transaction', () => {
     const db = fuzzyDatabase()
     db.replay(new Reader(sessionStart))
-    expect(db.untoldMismatch).toBeUndefined()
+    expect(db.digests.unreported).toBeUndefined()
     db.finishLoading()
-    expect(db.untoldMismatch).toEqual(before)
+    expect(db.digests.unreported).toEqual(before)
   })
 
   test('is reported if the log has another digest for the state before', () => {
     const db = fuzzyDatabase(5n)
     db.replay(new Reader(sessionStart))
-    expect(db.untoldMismatch).toEqual({ ...before, expected: 5n })
+    expect(db.digests.unreported).toEqual({ ...before, expected: 5n })
   })
 })
 
@@ -165,15 +166,15 @@ describe('a tree that was sent while it changed', () => {
   test('has no digest to compare or log before it is exact', () => {
     const db = freshDatabase()
     const mismatches: DigestMismatch[] = []
-    db.onDigestMismatch = (mismatch) => mismatches.push(mismatch)
+    db.digests.onMismatch = (mismatch) => mismatches.push(mismatch)
     db.isExact = false
     create(db, 0x100000080n, '/a')
-    db.checkDigest(0x100000080n, 1n)
-    expect([db.digestLog, mismatches]).toEqual([[], []])
+    db.digests.check(0x100000080n, 1n)
+    expect([db.digests.log, mismatches]).toEqual([[], []])
     db.isExact = true
     create(db, 0x100000100n, '/b')
-    db.checkDigest(0x100000100n, 1n)
-    expect(db.digestLog.map(({ zxid }) => zxid)).toEqual([0x100000100n])
+    db.digests.check(0x100000100n, 1n)
+    expect(db.digests.log.map(({ zxid }) => zxid)).toEqual([0x100000100n])
     expect(mismatches.map(({ zxid }) => zxid)).toEqual([0x100000100n])
   })
 
@@ -184,7 +185,8 @@ describe('a tree that was sent while it changed', () => {
     other.isExact = false
     create(other, 0x100000080n, '/sent')
     db.adopt(other)
-    expect(db).toMatchObject({ isExact: false, digestLog: [], lastZxid: 0x100000080n })
+    expect(db).toMatchObject({ isExact: false, lastZxid: 0x100000080n })
+    expect(db.digests.log).toEqual([])
   })
 
   test('is complete at its last transaction, although an epoch has begun since', () => {
@@ -202,7 +204,7 @@ describe('a tree that was sent while it changed', () => {
 test('the digest is logged after every 128th transaction, not at the start of an epoch', () => {
   const db = freshDatabase()
   for (const zxid of [1n, 128n, 0x100000000n, 0x100000080n]) db.advance(zxid)
-  expect(db.digestLog.map(({ zxid }) => zxid)).toEqual([128n, 0x100000080n])
+  expect(db.digests.log.map(({ zxid }) => zxid)).toEqual([128n, 0x100000080n])
 })
 
 test('transactions that change nothing do not change the digest', () => {

@@ -1,4 +1,6 @@
 import {
+  codes,
+  digestVersion,
   permissions,
   readTxnBody,
   TxnHeader,
@@ -13,6 +15,7 @@ import type { AclRules } from './acl/permission.ts'
 import { assert } from '../base/assert.ts'
 import { applyTxn } from '../operations/index.ts'
 import type { TouchMemory } from '../ports.ts'
+import { DigestCheck } from './digest-check.ts'
 import type { SnapshotSource } from './snapshot-source.ts'
 import { Quotas, type QuotaExcess } from './tree/quotas.ts'
 import { halvesOfZxid } from './tree/stat.ts'
@@ -27,24 +30,6 @@ export interface DatabaseOptions {
   readonly touchMemory?: TouchMemory | undefined
 }
 
-/**
- * A difference between the digest of the tree and the one that a transaction or snapshot contains.
- */
-export interface DigestMismatch {
-  readonly zxid: bigint
-  readonly expected: bigint
-  readonly actual: bigint
-}
-
-/**
- * The digest of the tree after a transaction. Operators compare these to find servers that differ.
- */
-export interface LoggedDigest {
-  readonly zxid: bigint
-  readonly digest: bigint
-}
-
-const loggedDigestsMax = 1024
 /** The database logs its digest once per this many transactions. */
 const digestEvery = 128
 
@@ -67,18 +52,9 @@ export class Database {
   /** The upper and lower half of `lastZxid`, for replies that should not create a bigint. */
   lastZxidHigh = 0
   lastZxidLow = 0
-  /** Oldest first. */
-  readonly digestLog: LoggedDigest[] = []
+  readonly digests = new DigestCheck(this)
   /** Called for each change above a soft limit. */
   onQuotaExceeded: ((excess: QuotaExcess) => void) | undefined
-  /**
-   * Called when the tree differs from the tree of the server that made a transaction or snapshot.
-   */
-  onDigestMismatch: ((mismatch: DigestMismatch) => void) | undefined
-  /** The first mismatch found while loading, before anyone could be notified. */
-  untoldMismatch: DigestMismatch | undefined
-  /** How many transactions in a row ended with another digest than the leader's. */
-  differingTxns = 0
   /** While true, quotas are not counted per transaction; `finishLoading` counts them once. */
   isLoading = false
   /**
@@ -88,13 +64,6 @@ export class Database {
   isExact = true
   /** The configuration before its last change was applied, if known. */
   configBefore: Uint8Array | undefined
-  /**
-   * Digests are comparable only after replay has passed everything that a fuzzy snapshot may
-   * contain.
-   */
-  private fuzzyUntil: { zxid: bigint; digest: bigint } | undefined
-  /** A mismatch at the end of a fuzzy snapshot, which the next transaction may still resolve. */
-  private doubt: DigestMismatch | undefined
   /** The zxid of the last transaction. `lastZxid` may be the start of an epoch, which is none. */
   lastTxnZxid = 0n
 
@@ -145,15 +114,12 @@ export class Database {
     this.listenToQuotas()
     this.sessions = other.sessions
     this.isExact = other.isExact
-    this.differingTxns = 0
-    // This may undo transactions that were applied, and with them their digests.
-    this.digestLog.splice(0, Infinity, ...other.digestLog)
     this.lastZxid = other.lastZxid
     this.lastZxidHigh = other.lastZxidHigh
     this.lastZxidLow = other.lastZxidLow
     this.lastTxnZxid = other.lastTxnZxid
     this.configBefore = other.configBefore
-    if (other.untoldMismatch !== undefined) this.onDigestMismatch?.(other.untoldMismatch)
+    this.digests.adopt(other.digests)
   }
 
   /** Sets the configuration that clients read. Each server stores it locally. */
@@ -194,52 +160,7 @@ export class Database {
     this.lastZxidLow = low
     if (this.lastZxidLow === 0) return
     this.lastTxnZxid = zxid
-    if ((this.lastZxidLow & (digestEvery - 1)) === 0) this.logDigest()
-  }
-
-  private logDigest(): void {
-    if (!this.options.digests || !this.isExact || this.fuzzyUntil !== undefined) return
-    this.digestLog.push({ zxid: this.lastZxid, digest: this.tree.digest.value })
-    if (this.digestLog.length > loggedDigestsMax) this.digestLog.shift()
-  }
-
-  /** Compares the digest of the tree with the digest that the transaction requires. */
-  checkDigest(zxid: bigint, expected: bigint): void {
-    if (!this.options.digests || !this.isExact) return
-    const wanted = BigInt.asUintN(64, expected)
-    const { fuzzyUntil } = this
-    if (fuzzyUntil !== undefined) {
-      if (zxid < fuzzyUntil.zxid) return
-      this.fuzzyUntil = undefined
-      if (zxid === fuzzyUntil.zxid) {
-        // Apache ZooKeeper records the digest while another thread may have applied a part of the
-        // next transaction, so the nodes already show some of its effects. The digests must agree
-        // only after that transaction is replayed as well.
-        if (fuzzyUntil.digest === wanted) this.doubt = this.mismatch(zxid, wanted)
-        else this.tell(this.mismatch(zxid, fuzzyUntil.digest) ?? this.mismatch(zxid, wanted))
-        return
-      }
-    }
-    const mismatch = this.mismatch(zxid, wanted)
-    const { doubt } = this
-    this.doubt = undefined
-    if (mismatch === undefined) {
-      this.differingTxns = 0
-      return
-    }
-    this.differingTxns++
-    this.tell(doubt ?? mismatch)
-  }
-
-  private mismatch(zxid: bigint, expected: bigint): DigestMismatch | undefined {
-    const actual = this.tree.digest.value
-    return actual === expected ? undefined : { zxid, expected, actual }
-  }
-
-  private tell(mismatch: DigestMismatch | undefined): void {
-    if (mismatch === undefined) return
-    if (this.onDigestMismatch === undefined) this.untoldMismatch ??= mismatch
-    else this.onDigestMismatch(mismatch)
+    if ((this.lastZxidLow & (digestEvery - 1)) === 0) this.digests.record(zxid)
   }
 
   // --- loading ---------------------------------------------------------------------------------
@@ -248,7 +169,7 @@ export class Database {
   replay(reader: Reader): void {
     reader.memory = this.memory
     const header = TxnHeader.read(reader)
-    if (header.type === checkType) {
+    if (header.type === codes.check) {
       // Some releases log a check outside a multi and then cannot read it. It changes nothing.
       this.advance(header.zxid)
       return
@@ -257,13 +178,11 @@ export class Database {
     this.apply(header, txn)
     if (reader.remaining < txnDigestBytes) return
     const version = reader.int()
-    if (version !== 2) return
-    const { digest } = this.tree
+    if (version !== digestVersion) return
     const { position } = reader
-    const isEqual = reader.int() === digest.high && reader.int() === digest.low
-    if (isEqual && this.fuzzyUntil === undefined && this.doubt === undefined) return
+    if (this.digests.isClearly(reader.int(), reader.int())) return
     reader.position = position
-    this.checkDigest(header.zxid, reader.long())
+    this.digests.check(header.zxid, reader.long())
   }
 
   session(id: bigint, timeoutMs: number): void {
@@ -279,7 +198,7 @@ export class Database {
   }
 
   digest(zxid: bigint, version: number, digest: bigint): void {
-    if (version === 2 && zxid > 0n) this.fuzzyUntil = { zxid, digest }
+    this.digests.loaded(zxid, version, digest)
   }
 
   /** Computes derived state after snapshot and log are loaded. */
@@ -289,9 +208,7 @@ export class Database {
     this.createSystemNodes()
     this.acls.dropUnused()
     this.quotas.rebuild()
-    this.fuzzyUntil = undefined
-    this.tell(this.doubt)
-    this.doubt = undefined
+    this.digests.finishLoading()
   }
 
   /** The content for a snapshot. Transactions may be applied while it is written. */
@@ -313,5 +230,4 @@ export class Database {
   }
 }
 
-const checkType = 13
 export const configPath = '/zookeeper/config'

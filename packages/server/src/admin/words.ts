@@ -115,6 +115,6 @@ function setTraceMask(view: ServerView, argument: Buffer): string {
 }
 
 function* hash(view: ServerView): IterableIterator<string> {
-  for (const { zxid, digest } of view.peer.db.digestLog)
+  for (const { zxid, digest } of view.peer.db.digests.log)
     yield `${hexDigits(zxid)}: ${BigInt.asIntN(64, digest)}\n`
 }

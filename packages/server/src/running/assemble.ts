@@ -9,6 +9,7 @@ import {
   TxnLog,
   type Authenticator,
   type BatchSource,
+  type Database,
   type DatabaseOptions,
   type Disk,
   type History,
@@ -16,6 +17,7 @@ import {
   type JournalOptions,
   type PeerBase,
   type PeerPorts,
+  type Recovered,
   type RecoveryOptions,
   type SessionPasswords,
   type TraceEvent,
@@ -76,13 +78,60 @@ export interface Parts {
 
 /** Loads the data directory and connects peer, journal and ensemble. */
 export async function assembleServer(config: ServerConfig, resources: Resources): Promise<Parts> {
-  const { disk, logger, startLogger, tls, audit, fail } = resources
+  const { disk, logger, startLogger } = resources
   const directories = {
     snapshotDir: join(config.dataDir, formatFolder),
     logDir: join(config.dataLogDir, formatFolder),
   }
   const authenticator = authenticatorOf(config)
   const dbOptions = databaseOptions(config, authenticator.schemes)
+  const data = await loadData(config, resources, directories, dbOptions)
+  const { db, log, recovered, startup } = data
+  const passwords = sessionPasswordsOf(config.sessionPasswords, logger)
+  const expiredBy = noVerdicts()
+  const running = await connectParts(config, resources, {
+    ...data,
+    directories,
+    dbOptions,
+    ports: { authenticator, passwords, trace: tracer(logger, expiredBy) },
+  })
+  const { peer, journal, turn } = running
+  turn.setTime()
+  if (peer instanceof Peer) peer.dropOrphans()
+  turn.schedule()
+  nameLastSnapshot(journal, recovered, directories)
+  snapshotAfterStart(journal, recovered, config)
+  // A learner may have applied transactions that its own log does not have yet.
+  const durable = (): bigint => (log.lastZxid < db.lastZxid ? log.lastZxid : db.lastZxid)
+  const history = openHistory(config, disk, directories, startLogger, durable)
+  return {
+    ...running,
+    directories,
+    authenticator,
+    passwords,
+    dbOptions,
+    history,
+    expiredBy,
+    startup,
+  }
+}
+
+/** What was found in the data directory. */
+interface LoadedData {
+  readonly db: Database
+  readonly log: TxnLog
+  readonly committedLog: CommittedLog
+  readonly recovery: RecoveryOptions
+  readonly recovered: Recovered<unknown>
+  readonly startup: Parts['startup']
+}
+
+async function loadData(
+  config: ServerConfig,
+  { disk, startLogger }: Resources,
+  directories: Parts['directories'],
+  dbOptions: DatabaseOptions,
+): Promise<LoadedData> {
   const recovery = recoveryOptions(config, directories, startLogger)
   const committedLog = new CommittedLog(config.ensemble?.commitLogCount)
   const remember = config.ensemble === undefined ? undefined : recordInto(committedLog)
@@ -97,13 +146,24 @@ export async function assembleServer(config: ServerConfig, resources: Resources)
     extentDirectory: directories.snapshotDir,
   })
   if (recovered.lacksData) log.keepExtent()
-  const passwords = sessionPasswordsOf(config.sessionPasswords, logger)
-  const expiredBy = noVerdicts()
+  const startup = { loadMs, recordsReplayed: recovered.recordsReplayed }
+  return { db, log, committedLog, recovery, recovered, startup }
+}
+
+/** Creates peer, journal and turn, which need each other, and joins the ensemble if there is one. */
+async function connectParts(
+  config: ServerConfig,
+  { disk, configFile, logger, tls, audit, clientMoved, fail }: Resources,
+  parts: LoadedData & {
+    readonly directories: Parts['directories']
+    readonly dbOptions: DatabaseOptions
+    readonly ports: Pick<PeerPorts, 'authenticator' | 'passwords' | 'trace'>
+  },
+): Promise<Pick<Parts, 'peer' | 'ensemble' | 'journal' | 'turn'>> {
+  const { db, log, committedLog, recovery, recovered, directories, dbOptions } = parts
   const ports: PeerPorts = {
-    authenticator,
+    ...parts.ports,
     auditor: audit,
-    passwords,
-    trace: tracer(logger, expiredBy),
     startLog: () => journal.batchReady(),
   }
   const makeJournal = (source: BatchSource): Journal =>
@@ -137,14 +197,14 @@ export async function assembleServer(config: ServerConfig, resources: Resources)
         ports,
         wake: () => turn.schedule(),
         turn: () => turn,
-        clientMoved: resources.clientMoved,
+        clientMoved,
         logger,
       },
       {
         ...peerOptions(config),
         ensemble: config.ensemble,
         security: { tls: config.quorumTls, tlsContext: tls.servers, sasl: config.sasl.quorum },
-        configFile: resources.configFile,
+        configFile,
       },
       clock,
     ))
@@ -156,39 +216,30 @@ export async function assembleServer(config: ServerConfig, resources: Resources)
     isAwaited: () => journal.isWriting || peer.outstandingRequests > 0,
   })
   const turn = new Turn(peer, () => journal.batchReady(), idlePoll)
-  if (recovered.snapshotFile !== undefined) {
-    journal.stats.lastSnapshotZxid = recovered.snapshotZxid
-    journal.stats.lastSnapshotWallMs = changedAt(
-      `${directories.snapshotDir}/${recovered.snapshotFile}`,
-    )
-  }
-  turn.setTime()
-  if (peer instanceof Peer) peer.dropOrphans()
-  turn.schedule()
-  // Recovery had to trust that nothing preceded the logs; a snapshot spares the next start from
-  // that.
-  const isWithoutSnapshot = recovered.snapshotFile === undefined && !recovered.isFresh
-  // A snapshot spares the next start from replaying all this again.
-  const isLongReplay = recovered.recordsReplayed > config.snapCount / 2
-  if (recovered.damageAccepted || isWithoutSnapshot) void journal.snapshot()
-  else if (isLongReplay) void journal.snapshotAfter(calmAfterMs)
-  // A learner may have applied transactions that its own log does not have yet.
-  const durable = (): bigint => (log.lastZxid < db.lastZxid ? log.lastZxid : db.lastZxid)
-  const history = openHistory(config, disk, directories, startLogger, durable)
-  const startup = { loadMs, recordsReplayed: recovered.recordsReplayed }
-  return {
-    peer,
-    ensemble,
-    turn,
-    journal,
-    directories,
-    authenticator,
-    passwords,
-    dbOptions,
-    history,
-    expiredBy,
-    startup,
-  }
+  return { peer, ensemble, journal, turn }
+}
+
+/** Monitoring shows the snapshot that was loaded as the last one taken. */
+function nameLastSnapshot(
+  { stats }: Journal,
+  { snapshotFile, snapshotZxid }: Recovered<unknown>,
+  { snapshotDir }: Parts['directories'],
+): void {
+  if (snapshotFile === undefined) return
+  stats.lastSnapshotZxid = snapshotZxid
+  stats.lastSnapshotWallMs = changedAt(`${snapshotDir}/${snapshotFile}`)
+}
+
+/** Takes a snapshot if the next start needs one, or would be much quicker with one. */
+function snapshotAfterStart(
+  journal: Journal,
+  { snapshotFile, isFresh, damageAccepted, recordsReplayed }: Recovered<unknown>,
+  { snapCount }: ServerConfig,
+): void {
+  // Recovery had to trust that nothing preceded the logs.
+  const isWithoutSnapshot = snapshotFile === undefined && !isFresh
+  if (damageAccepted || isWithoutSnapshot) void journal.snapshot()
+  else if (recordsReplayed > snapCount / 2) void journal.snapshotAfter(calmAfterMs)
 }
 
 function authenticatorOf(config: ServerConfig): Authenticator {

@@ -16,8 +16,8 @@ export const recoveryMutants: readonly Mutant[] = [
     serving: ({ log }) => {
       replace<Parameters<TxnLog['append']>, Promise<void>>(log, 'append', (original) => (batch) => {
         Reflect.set(log, 'durableZxid', batch.lastZxid)
-        const noted = log.noteExtent(true)
-        return noted.then(() => original(batch))
+        const writer = log as unknown as { noteEnd(when: string): Promise<void> }
+        return writer.noteEnd('durably').then(() => original(batch))
       })
     },
   },

@@ -1,7 +1,7 @@
 import type { ServerState } from '@zabra/protocol'
 import { assert } from '../../base/assert.ts'
 import type { Decision } from '../../consensus/election/election.ts'
-import type { DigestMismatch } from '../../state/database.ts'
+import type { DigestMismatch } from '../../state/digest-check.ts'
 import type { PeerPort } from '../ensemble-parts.ts'
 import type { PacketLink } from '../links/packet-link.ts'
 

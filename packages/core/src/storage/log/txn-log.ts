@@ -19,7 +19,10 @@ export interface TxnLogOptions {
   readonly extentDirectory?: string | undefined
 }
 
-/** There is no room for the batch, or no file descriptor. Nothing is lost: the same append may be tried again later. */
+/**
+ * There is no room for the batch, or no file descriptor. Nothing is lost: the same append may be
+ * tried again later.
+ */
 export class DiskFullError extends Error {
   override readonly name = 'DiskFullError'
 }
@@ -32,8 +35,9 @@ export class LogFailedError extends Error {
 const preAllocBytesDefault = 64 * 1024 * 1024
 /** The file grows when its records come this close to its end. */
 const marginBytes = 4096
-/** The size of a block of zeros, and how close the records come to its end before the next one. */
+/** The size of a block of zeros that is written ahead of the records. */
 const fillBytes = 1024 * 1024
+/** The next block is written when the records come this close to the end of the last one. */
 const fillMarginBytes = 256 * 1024
 /** Larger batches allocate their own space, because filling it first would write everything twice. */
 const fillBatchBytesMax = 64 * 1024
@@ -44,10 +48,10 @@ let zeros: Uint8Array | undefined
 /**
  * Appends batches to the newest `log.<zxid>` of a directory.
  *
- * An append is one write to a file opened for durable writes, so one trip through the thread pool;
- * or none, where it is waited for.
- * Files are lengthened ahead as Apache does it, and the next megabyte is filled with real zeros
- * while nobody waits, so that making a small batch durable changes no metadata.
+ * An append is one write to a file opened for durable writes: one trip through the thread pool, or
+ * none if the event loop waits for the disk itself. Files are lengthened ahead as by Apache, and the
+ * next megabyte is filled with real zeros while nobody waits, so that making a small batch durable
+ * changes no metadata.
  */
 export class TxnLog {
   /** Counted from the last `roll`, or from the start. */
@@ -109,7 +113,7 @@ export class TxnLog {
       this.lastZxid = this.durableZxid = batch.lastZxid
       this.recordsSinceRoll += batch.records
     } catch (error) {
-      throw await this.judge(error)
+      throw await this.failureOf(error)
     } finally {
       this.appending = false
     }
@@ -135,7 +139,7 @@ export class TxnLog {
     this.leaveFile()
     await this.closing
     // After a failure the end of the log is unknown.
-    if (this.failure === undefined) await this.noteExtent(true)
+    if (this.failure === undefined) await this.noteEnd('durably')
   }
 
   // --- how far it goes -------------------------------------------------------------------------
@@ -145,35 +149,39 @@ export class TxnLog {
   }
 
   /**
-   * Notes how far the log goes. Where it fails, the note says less than it could, which is no reason
+   * Notes how far the log goes. If that fails, the note says less than it could, which is no reason
    * to stop.
    */
-  async noteExtent(isDurable = false): Promise<void> {
+  noteExtent(): Promise<void> {
+    return this.noteEnd('soon')
+  }
+
+  private async noteEnd(when: 'soon' | 'durably'): Promise<void> {
     const { durableZxid: zxid, firstOfFile: log } = this
-    await this.note({ zxid, log, isClosed: log === undefined }, isDurable).catch(() => {})
+    await this.note({ zxid, log, isClosed: log === undefined }, when).catch(() => {})
   }
 
   /**
-   * What a recovery finds is about to end at this transaction, as later ones are cut off or another
-   * history takes the place of this one. The note must not claim more for a moment.
+   * Called before later transactions are cut off, or another history replaces this one. The note must
+   * never claim more than recovery can find.
    */
   async rebase(zxid: bigint): Promise<void> {
     this.durableZxid = zxid
     // In both lines: if one is unreadable later, the other must not claim what is cut off.
     for (let line = 0; line < 2; line++) {
-      await this.note({ zxid, log: undefined, isClosed: true }, true)
+      await this.note({ zxid, log: undefined, isClosed: true }, 'durably')
     }
   }
 
   /**
-   * Leaves the note as it is: recovery found less than it says, and until a leader has made up for
-   * that, every start must see so.
+   * Leaves the note as it is: recovery found less than it says, and every start must notice that
+   * until a leader has sent what is missing.
    */
   keepExtent(): void {
     this.isExtentKept = true
   }
 
-  /** The missing transactions are there now, or were never committed. */
+  /** Call when the missing transactions have arrived, or were never committed. */
   async releaseExtent(): Promise<void> {
     if (!this.isExtentKept) return
     this.isExtentKept = false
@@ -182,7 +190,7 @@ export class TxnLog {
 
   private note(
     extent: { zxid: bigint; log: bigint | undefined; isClosed: boolean },
-    isDurable: boolean,
+    when: 'soon' | 'durably',
   ): Promise<void> {
     const { disk, extentDirectory } = this
     if (extentDirectory === undefined || this.isExtentKept) return Promise.resolve()
@@ -190,7 +198,10 @@ export class TxnLog {
       const newest = this.noted ?? (await readExtent(disk, extentDirectory))
       const next = { ...extent, isSynced: this.forceSync }
       this.noted = undefined
-      this.noted = await writeExtent(disk, extentDirectory, next, { newest, isDurable })
+      this.noted = await writeExtent(disk, extentDirectory, next, {
+        newest,
+        isDurable: when === 'durably',
+      })
     })
     this.noting = noting.catch(() => {})
     return noting
@@ -266,7 +277,7 @@ export class TxnLog {
       },
       (error: unknown) => {
         this.filling = undefined
-        // No room for zeros may still be room for records; what else it is, they must not ignore.
+        // Without room for zeros there may still be room for records. Any other failure is also theirs.
         if (faultCode(error) === 'ENOSPC') this.filledTo = Infinity
         else this.failure = failedBecause(error, this.path)
       },
@@ -288,10 +299,10 @@ export class TxnLog {
   }
 
   /**
-   * Decides what a failed append means. When there is no room, what came through of the batch is
-   * cut off again, so that a different one in its place is not followed by a rest of this one.
+   * Decides what a failed append means. If there is no room, the part of the batch that was written
+   * is cut off, so that it does not follow another batch in the same place.
    */
-  private async judge(error: unknown): Promise<Error> {
+  private async failureOf(error: unknown): Promise<Error> {
     // Nothing was written yet, and descriptors may become free.
     if (this.file === undefined && isWithoutDescriptor(error)) {
       const message = `no file descriptor is left for the next transaction log in ${this.directory}`

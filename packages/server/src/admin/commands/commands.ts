@@ -182,7 +182,7 @@ async function handOver(view: ServerView): Promise<Outcome> {
 
 function digests(view: ServerView): Answer {
   return {
-    digests: view.peer.db.digestLog.map(({ zxid, digest }) => ({
+    digests: view.peer.db.digests.log.map(({ zxid, digest }) => ({
       zxid,
       digest: BigInt.asIntN(64, digest),
       digest_version: 2,
