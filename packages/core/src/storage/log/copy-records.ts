@@ -182,7 +182,7 @@ class Copy {
     if (!isNextZxid(last, zxid) || between !== undefined || isBroken)
       throw new CopyError(
         'gap',
-        `${file} goes on at ${hex(zxid)}, but the log before ends at ${hex(last)}`,
+        `${file} starts at ${hex(zxid)}, but the log before ends at ${hex(last)}`,
       )
     this.last = zxid
   }

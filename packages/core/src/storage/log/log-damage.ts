@@ -2,9 +2,9 @@
  * Judges a newest log that does not end properly.
  *
  * A crash in the middle of a write leaves each sector of it old or new, in any order. Old means
- * zeros, or the mark that the append before had left at that place. That is a torn tail: nobody was
- * promised anything, and it is dropped. Everything else has lost something that was durable, and
- * that is damage: bytes that are neither old nor new, or a hole before the start of the last write.
+ * zeros, or the mark that the previous append left at that place. That is a torn tail, which was never
+ * acknowledged, and it is dropped. Everything else has lost something durable and is damage: bytes
+ * that are neither old nor new, or a hole before the start of the last write.
  */
 import { endOfRecord, txnHeaderBytes } from '@zabra/protocol'
 import { endMarkBytes, readEndMark, startsLikeEndMark } from './end-mark.ts'
@@ -23,14 +23,14 @@ const writeBytesMax = 16 * 1024 * 1024
 
 export interface Verdict {
   readonly kind: 'clean' | 'torn' | 'damaged'
-  /** The end of the sound records. */
+  /** The end of the intact records. */
   readonly position: number
   /** Bytes after that, up to the last one that is not zero. */
   readonly restBytes: number
-  /** Sound records after the place where reading stopped. */
+  /** Intact records after the place where reading stopped. */
   readonly intactRecords: number
   readonly lastIntactZxid: bigint
-  /** Apart from the unreadable record, everything after it is sound records or old bytes. */
+  /** Apart from the unreadable record, the rest is intact records or old bytes. */
   readonly isRestKnown: boolean
   /** Why this is damage, as the end of a sentence. */
   readonly because: string
@@ -47,9 +47,9 @@ export async function judgeEnd(log: LogFileReader): Promise<Verdict> {
     return { kind: 'clean', ...clean }
   const because =
     reason === 'badMagic'
-      ? 'it does not begin like a transaction log'
+      ? 'it does not start like a transaction log'
       : reason === 'badRecord'
-        ? 'a sound record stands where it cannot belong'
+        ? 'an intact record is in a place where it cannot belong'
         : await reasonForDamage(log, rest)
   return {
     kind: because === undefined ? 'torn' : 'damaged',
@@ -70,16 +70,16 @@ function isRestKnown({ end: { position, claimedBytes } }: LogFileReader, rest: S
 async function reasonForDamage(log: LogFileReader, rest: Survey): Promise<string | undefined> {
   const { reason, position } = log.end
   if (rest.lastWriteStart !== undefined && rest.lastWriteStart > position) {
-    return `a later write began at byte ${rest.lastWriteStart}, so this place had been durable`
+    return `a later write began at byte ${rest.lastWriteStart}, so this place was durable`
   }
   if (!(await looksUnfinished(log, rest))) {
     return reason === 'badChecksum'
       ? 'a record does not match its checksum'
-      : 'the bytes there are no record, and not the rest of an unfinished write either'
+      : 'the bytes there are neither a record nor the rest of an unfinished write'
   }
   const unmarked = rest.lastWriteStart === undefined && rest.intactRecords > 0
   if (unmarked && rest.end - position > writeBytesMax) {
-    return `${rest.intactRecords} sound records follow`
+    return `${rest.intactRecords} intact records follow`
   }
   return undefined
 }
@@ -114,10 +114,10 @@ function isWholeButForItsLength(bytes: Uint8Array): boolean {
   )
 }
 
-/** Whether the checksum would hold, but for what of it lies in the first sector. */
+/** Whether the checksum would match, except for its part in the first sector. */
 function isChecksumMissing(bytes: Uint8Array, firstSector: number): boolean {
   if (firstSector >= checksumBytes) return true
-  // Its upper half is always zero: where nothing is missing, something else is wrong.
+  // Its upper half is always zero: if the checksum matches, something else is wrong.
   if (checksumHolds(bytes, 0, bytes.length - recordBytesOver)) return false
   const checksum = adler32(bytes, recordPrefixBytes, bytes.length - 1)
   for (let at = firstSector; at < checksumBytes; at++) {
@@ -132,7 +132,7 @@ function isChecksumMissing(bytes: Uint8Array, firstSector: number): boolean {
 function hasOldSector(bytes: Uint8Array, position: number): boolean {
   const firstSector = Math.min(bytes.length, sectorBytes - (position % sectorBytes))
   if (startsLikeEndMark(bytes, firstSector)) return true
-  // No mark where the disk was full and what had come through was cut off; a checksum is not zero.
+  // There is no mark if the disk was full and the partial write was cut off; a checksum is not zero.
   if (allZeros(bytes, 0, firstSector) && isChecksumMissing(bytes, firstSector)) return true
   for (let at = firstSector; at < bytes.length; at += sectorBytes) {
     // The mark of the append before may have reached into the second sector.
@@ -205,21 +205,21 @@ async function surveyWindow(
 }
 
 /**
- * Most of a log's tail is zeros, tens of megabytes of them: this is what makes a start quick. A
- * record begins with zeros itself, so the last few before something else are not skipped.
+ * Most of a log's tail is zeros, tens of megabytes of them, and skipping them makes a start quick. A
+ * record itself begins with zeros, so the last few before other bytes are not skipped.
  */
 function skipZeros(window: Uint8Array, from: number, stop: number): number {
   const at = zerosEnd(window, from, stop)
   return at === stop ? stop - 1 : Math.max(from, at - recordPrefixBytes)
 }
 
-/** What can be seen of it at once: half a checksum of zeros and a length that makes sense. */
+/** A quick check: half a checksum of zeros, and a plausible length. */
 function mayBeRecord(window: Uint8Array, at: number): boolean {
   if (at + recordPrefixBytes > window.length || intAt(window, at) !== 0) return false
   return intAt(window, at + 8) >= txnHeaderBytes
 }
 
-/** The length of the whole record at a place that may be one, 0 if there is none. */
+/** The length of the whole record at a place that looks like one; 0 if it is none. */
 async function intactRecordAt(
   log: LogFileReader,
   window: Uint8Array,
@@ -240,7 +240,7 @@ async function intactRecordAt(
   if (!checksumHolds(bytes, start, length)) return 0
   const zxidAt = start + recordPrefixBytes + 12
   const zxid = BigInt(intAt(bytes, zxidAt)) * 2n ** 32n + BigInt(intAt(bytes, zxidAt + 4) >>> 0)
-  // A smaller one is no evidence: data may hold anything, also records of old.
+  // A smaller zxid proves nothing: data may contain anything, including old records.
   if (zxid <= log.lastZxid) return 0
   found.intactRecords++
   found.firstIntact = Math.min(found.firstIntact, base + at)

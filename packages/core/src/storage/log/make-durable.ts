@@ -10,18 +10,18 @@ import { RecoveryError } from '../recovery/recovery-error.ts'
 const unmarkedBytes = 16 * 1024 * 1024
 
 /**
- * What was read may be in the system's cache only: a process that was killed, or that stopped
- * because a sync failed, leaves a write behind that no disk may ever have seen. It counts from now
- * on, so it is written again, which a sync alone after a failed one would not do, and synced, the
- * name of the file with it. What came before the last write was durable when that one began. The
- * last change may also have been a cut: what it cut off would be back after a loss of power.
+ * Makes everything that was read durable. The last write may exist only in the cache of the system,
+ * because its process was killed, or stopped when a sync failed. From now on it counts, so it is
+ * written again and synced, with the name of the file: after a failed sync, another sync alone would
+ * not write it. Everything before the last write was durable when that write began. The last change may
+ * also have been a truncation, which a power failure would otherwise undo.
  */
 export async function makeDurable(disk: Disk, log: LogFileReader): Promise<void> {
   const isMarked = log.end.reason === 'endMark'
   await rewrite(disk, log, isMarked ? await markedWrite(log) : await unmarkedEnd(log), log.bytes)
 }
 
-/** The same, and cuts off everything after the last sound record. */
+/** The same, and cuts off everything after the last intact record. */
 export async function cutOff(disk: Disk, log: LogFileReader): Promise<void> {
   await rewrite(disk, log, await unmarkedEnd(log), log.end.position)
 }
@@ -39,7 +39,7 @@ async function rewrite(
 ): Promise<void> {
   const file = await disk.openWrite(path)
   try {
-    // To the length that it has already would be no change, and nothing to sync.
+    // Setting the current length would change nothing, and the sync would not write it.
     await file.setSize(size + 1)
     await file.setSize(size)
     await file.write(bytes, start)
@@ -73,8 +73,8 @@ async function unmarkedEnd(log: LogFileReader): Promise<Stretch> {
 function fickle(path: string): RecoveryError {
   return new RecoveryError(
     path,
-    'its last bytes do not read the same twice',
-    'look for what is wrong with the disk or the memory, and start again',
+    'two reads of its last bytes gave different data',
+    'check the disk and the memory, and start again',
   )
 }
 

@@ -36,7 +36,7 @@ export async function truncateAfter(
     )
   }
   if (lacksBeginning(logs, base, zxid)) {
-    throw new TruncateError(`no log in ${logDir} goes on from snapshot ${hex(base)}`)
+    throw new TruncateError(`no log in ${logDir} continues snapshot ${hex(base)}`)
   }
   const isSnapshotEnd = base === zxid
   const cut = await findCut(disk, logDir, logs, zxid)

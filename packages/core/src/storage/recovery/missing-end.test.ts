@@ -61,7 +61,7 @@ describe.each(Object.keys(damages))('a newest log that is %s', (what) => {
     await live(150, { isKilled })
     await damages[what]!()
     const before = await contents()
-    await expect(recoverTest(disk)).rejects.toThrow(/zxid 0x[0-9a-f]+, but everything up to 0x96/)
+    await expect(recoverTest(disk)).rejects.toThrow(/zxid 0x[0-9a-f]+, but transactions up to 0x96/)
     expect(await contents(), 'nothing was changed').toEqual(before)
   })
 
@@ -110,7 +110,7 @@ test('a directory that lost all logs and snapshots does not count as new', async
   for (const { name } of await disk.list(directory)) {
     if (name !== extentName) await disk.remove(`${directory}/${name}`)
   }
-  await expect(recoverTest(disk)).rejects.toThrow('everything up to 0x64')
+  await expect(recoverTest(disk)).rejects.toThrow('transactions up to 0x64')
   expect(await recoverTest(disk, { othersHaveIt: true })).toMatchObject({ lacksData: true })
 })
 
@@ -125,7 +125,7 @@ test('a lost log is noticed by its note', async () => {
     await writeExtent(disk, directory, extent, { newest: noted, isDurable: true })
   }
   await note(false)
-  await expect(recoverTest(disk)).rejects.toThrow('log.65 was being written')
+  await expect(recoverTest(disk)).rejects.toThrow('log.65 was in use')
   await note(true)
   expect(await recoverTest(disk)).toMatchObject({ zxid: 100n, lacksData: false })
 })
@@ -159,7 +159,7 @@ test('a broken link counts as a log', async () => {
   await live(100)
   disk.fault = (call, path) =>
     call === 'openRead' && path.endsWith('log.1') ? 'ENOENT' : undefined
-  await expect(recoverTest(disk)).rejects.toThrow(/log\.1: it leads nowhere/)
+  await expect(recoverTest(disk)).rejects.toThrow(/log\.1: it is a link to a missing file/)
 })
 
 test('a log that is cut off on purpose is not missed, wherever power fails meanwhile', async () => {
@@ -238,9 +238,9 @@ test('the refusal says what is missing and what can be done', async () => {
   const refused = await recoverTest(disk).catch((error: unknown) => error)
   expect(refused).toBeInstanceOf(RecoveryError)
   expect((refused as Error).message).toBe(
-    `${newestLog}: the logs end here, and the database at zxid 0x7c, but everything up to 0x96 had been ` +
-      'made durable: what lies between is missing. The server does not start, so that nothing is ' +
-      'lost: restore what is missing from a copy; or, if an older state was put here on purpose or ' +
-      'what is missing may be lost, start once with recovery.acceptDamage=true.',
+    `${newestLog}: the logs end here, and the database at zxid 0x7c, but transactions up to 0x96 were ` +
+      'durable: those in between are missing. The server does not start, because data could be lost. ' +
+      'What to do: restore the missing files from a copy; or, if an older state is here on purpose or ' +
+      'the missing transactions may be lost, start once with recovery.acceptDamage=true.',
   )
 })

@@ -5,8 +5,8 @@ import { hex } from '../../base/hex.ts'
 import type { RecoveryOptions } from './recovery.ts'
 
 /**
- * What is to be done about an end that is missing: nothing, as none is; go on without it, by the
- * operator's word; or have a leader bring it.
+ * How recovery treats the end of the logs: nothing is missing, the operator accepts the loss, or a
+ * leader must send what is missing.
  */
 export type EndVerdict = 'complete' | 'accepted' | 'lacking'
 
@@ -48,25 +48,25 @@ export class EndCheck {
     throw new RecoveryError(
       file,
       problem,
-      'restore what is missing from a copy; or, if an older state was put here on purpose or what is ' +
-        'missing may be lost, start once with recovery.acceptDamage=true',
+      'restore the missing files from a copy; or, if an older state is here on purpose or the missing ' +
+        'transactions may be lost, start once with recovery.acceptDamage=true',
     )
   }
 
   private problem({ zxid, log, isClosed }: Extent, reached: bigint): string | undefined {
     if (reached < zxid) {
-      const what = this.logs.length === 0 ? 'it holds no log' : 'the logs end here'
+      const what = this.logs.length === 0 ? 'there is no log' : 'the logs end here'
       return (
-        `${what}, and the database at zxid ${hex(reached)}, but everything up to ${hex(zxid)} had been ` +
-        'made durable: what lies between is missing'
+        `${what}, and the database at zxid ${hex(reached)}, but transactions up to ${hex(zxid)} were ` +
+        'durable: those in between are missing'
       )
     }
     const newest = this.logs.at(-1)
     const isThere = log === undefined || (newest !== undefined && newest.zxid >= log)
     if (isClosed || isThere) return undefined
     return (
-      `${logName(log)} was being written when the server last ran, and is not there: what it held ` +
-      `after zxid ${hex(zxid)} is not known`
+      `${logName(log)} was in use when the server last ran, and is missing: its transactions after ` +
+      `zxid ${hex(zxid)} are unknown`
     )
   }
 }

@@ -153,7 +153,7 @@ describe('a snapshot that cannot be used', () => {
     expect(applied(await recoverTest(disk))).toEqual([0x300000001, 0x300000002])
     await change(snapshotPath(atStart), (bytes) => void (bytes[40] = 77))
     await expect(recoverTest(disk)).rejects.toThrow(
-      /log\.300000001: it goes on from .*snapshot\.200000000, which cannot be read/,
+      /log\.300000001: it continues .*snapshot\.200000000, which cannot be read/,
     )
     const accepted = await recoverTest(disk, { acceptDamage: true })
     expect(accepted).toMatchObject({ zxid: 4n, damageAccepted: true })
@@ -180,7 +180,7 @@ test('a snapshot that had seen more than the logs hold stops recovery', async ()
   database.digestValue = 1n
   await writeSnapshot(disk, directory, database.source(3n))
   await writeLog(disk, [range(1, 5)])
-  await expect(recoverTest(disk)).rejects.toThrow(/had reached zxid 0x7, but the logs end at 0x5/)
+  await expect(recoverTest(disk)).rejects.toThrow(/changes up to zxid 0x7, but the logs end at 0x5/)
   const accepted = await recoverTest(disk, { acceptDamage: true })
   // What is here is no state that there ever was: nobody is to be led with it.
   expect(accepted).toMatchObject({ zxid: 5n, lacksData: true, damageAccepted: true })
@@ -195,13 +195,13 @@ test('without a digest, it is the nodes that tell how far a snapshot reaches', a
     finish: () => ({ zxid: 0n, digest: undefined }),
   })
   await writeLog(disk, [range(1, 5)])
-  await expect(recoverTest(disk)).rejects.toThrow(/had reached zxid 0x7, but the logs end at 0x5/)
+  await expect(recoverTest(disk)).rejects.toThrow(/changes up to zxid 0x7, but the logs end at 0x5/)
 })
 
 describe('without a snapshot', () => {
   test('logs alone stop recovery, unless an empty start is trusted', async () => {
     await writeLog(disk, [range(1, 3)])
-    await expect(recoverTest(disk)).rejects.toThrow(/log\.1: there are transaction logs but no/)
+    await expect(recoverTest(disk)).rejects.toThrow(/log\.1: there are transaction logs, but no/)
     expect(applied(await recoverTest(disk, { trustEmptySnapshot: true }))).toEqual(range(1, 3))
   })
 
@@ -240,7 +240,7 @@ describe('something missing in the middle stops recovery', () => {
   test('a gap between the snapshot and the logs', async () => {
     await snapshotAt(0)
     await writeLog(disk, [range(3, 6)])
-    await expect(recoverTest(disk)).rejects.toThrow(/log\.3: it goes on at zxid 0x3/)
+    await expect(recoverTest(disk)).rejects.toThrow(/log\.3: it starts at zxid 0x3/)
   })
 
   test('a log file that is gone', async () => {
@@ -250,7 +250,7 @@ describe('something missing in the middle stops recovery', () => {
     await writeLog(disk, [range(7, 9)])
     await disk.remove(logPath(4))
     await expect(recoverTest(disk)).rejects.toThrow(
-      /log\.7: .*log\.1 ends at 0x3: what lies between/,
+      /log\.7: .*log\.1 ends at 0x3: the transactions in between/,
     )
     const accepted = await recoverTest(disk, { acceptDamage: true })
     expect(applied(accepted)).toEqual(range(1, 3))
@@ -262,7 +262,7 @@ describe('something missing in the middle stops recovery', () => {
     await snapshotAt(0)
     await writeLog(disk, [range(1, 3)])
     await disk.put(logPath(9), new Uint8Array(0))
-    await expect(recoverTest(disk)).rejects.toThrow(/log\.9: it goes on at zxid 0x9/)
+    await expect(recoverTest(disk)).rejects.toThrow(/log\.9: it starts at zxid 0x9/)
   })
 
   test('an older log that is blank, before a new epoch', async () => {
@@ -294,7 +294,7 @@ describe('something missing in the middle stops recovery', () => {
     await snapshotAt(0)
     await writeLog(disk, [range(1, 5)])
     await writeLog(disk, [range(4, 8)])
-    await expect(recoverTest(disk)).rejects.toThrow(/log\.4: it holds zxid 0x4 again/)
+    await expect(recoverTest(disk)).rejects.toThrow(/log\.4: it contains zxid 0x4 again/)
   })
 })
 
@@ -351,7 +351,7 @@ describe('the newest log', () => {
 
   test('with another magic number stops recovery', async () => {
     await change(logPath(1), (bytes) => void bytes.write('ZKXX'))
-    await expect(recoverTest(disk)).rejects.toThrow(/does not begin like a transaction log/)
+    await expect(recoverTest(disk)).rejects.toThrow(/does not start like a transaction log/)
   })
 
   test('cut anywhere keeps every record before the cut, and ends properly afterwards', async () => {

@@ -1,8 +1,8 @@
 /**
- * From files to a database: the newest snapshot that is sound, and every logged transaction after.
+ * Builds the database from files: the newest intact snapshot, and every logged transaction after it.
  *
- * Whatever a crash leaves behind is mended and told. Where something that was acknowledged might be
- * missing, recovery refuses instead, and says which file, why, and what can be done.
+ * Recovery repairs what a crash leaves behind, and reports it. If an acknowledged transaction might be
+ * missing, it refuses instead, and names the file, the reason, and what the operator can do.
  */
 import { MalformedError, type Reader } from '@zabra/protocol'
 import type { Disk, FileEntry } from '../../ports.ts'
@@ -45,13 +45,13 @@ export interface RecoveryOptions {
   /** Replays logs onto an empty database if there is no snapshot. */
   readonly trustEmptySnapshot?: boolean
   /**
-   * Where recovery would refuse, it keeps what is sound up to the damage and sets the rest aside
-   * under the names `damaged.*`: the operator's word that losing it is acceptable.
+   * Where recovery would refuse, it keeps everything intact up to the damage and sets the rest aside
+   * under the names `damaged.*`. The operator confirms by this option that the loss is acceptable.
    */
   readonly acceptDamage?: boolean
   readonly recordBytesMax?: number
   readonly compression?: Compression
-  /** How to treat an empty directory; by default it is a new database. */
+  /** How to treat an empty directory; by default, as a new database. */
   readonly whenEmpty?: WhenEmpty
   /** Other servers have the data, so missing transactions are no reason to refuse. */
   readonly othersHaveIt?: boolean
@@ -71,11 +71,11 @@ export interface Recovered<T> {
   readonly snapshotFile: string | undefined
   readonly snapshotZxid: bigint
   readonly recordsReplayed: number
-  /** Nothing was there before. */
+  /** The directory was empty. */
   readonly isFresh: boolean
   /**
-   * Something that was acknowledged is missing, or the snapshot contains, in parts, more than the
-   * logs do: others have the data, and this server must not vote.
+   * An acknowledged transaction is missing, or the snapshot contains parts of transactions that the
+   * logs do not have. Other servers have the data, and this one must not vote.
    */
   readonly lacksData: boolean
   /** Damaged parts were set aside: a snapshot should be taken at once. */
@@ -99,8 +99,8 @@ export async function recover<T extends RecoveryTarget>(
   const snapshots = snapshotsAmong(inSnapshotDir)
   const logs = logsAmong(inLogDir)
   const chosen = await chooseSnapshot(disk, options, snapshots, makeTarget, trace)
-  // Its name may be in the system's cache only, where a sync failed or the process was killed before
-  // it: what this server vouches for from now on must survive a loss of power.
+  // If a sync failed or the process was killed before it, the name of the snapshot may exist only in
+  // the cache of the system. From now on this server relies on it, so it must survive a power failure.
   if (chosen !== undefined) await disk.syncDirectory(snapshotDir)
   const target = chosen?.target ?? makeTarget()
   const snapshotZxid = chosen?.zxid ?? 0n
@@ -138,7 +138,7 @@ export async function recover<T extends RecoveryTarget>(
   }
 }
 
-/** What was missing is missing from now on. Without room for a first note, there is none. */
+/** Records that the missing end is gone for good. Does nothing if there is no room for a first note. */
 async function noteReached(
   disk: Disk,
   directory: string,
@@ -161,7 +161,7 @@ interface Chosen<T> {
   readonly target: T
   readonly file: string
   readonly zxid: bigint
-  /** The last transaction known to have left traces in the snapshot. */
+  /** The last transaction that is known to have changed the snapshot. */
   readonly reachedZxid: bigint
 }
 
@@ -249,7 +249,7 @@ function refuseMixedDirectories(
   if (log !== undefined) {
     throw new RecoveryError(
       `${snapshotDir}/${log.name}`,
-      `transaction logs belong in ${logDir}, but here is one among the snapshots`,
+      `transaction logs belong in ${logDir}, but this one is among the snapshots`,
       `move the log.* files to ${logDir}, or configure one directory for both`,
     )
   }
@@ -257,7 +257,7 @@ function refuseMixedDirectories(
   if (snapshot !== undefined) {
     throw new RecoveryError(
       `${logDir}/${snapshot.name}`,
-      `snapshots belong in ${snapshotDir}, but here is one among the transaction logs`,
+      `snapshots belong in ${snapshotDir}, but this one is among the transaction logs`,
       `move the snapshot.* files to ${snapshotDir}, or configure one directory for both`,
     )
   }
@@ -277,12 +277,12 @@ function refuseWithoutSnapshot(
     throw new RecoveryError(
       `${options.snapshotDir}/${newest.name}`,
       `none of the ${snapshots.length} snapshots can be read`,
-      'restore one from a copy, or empty the directory and let the server take the data from its ensemble',
+      'restore one from a copy, or empty the directory so that the server gets the data from its ensemble',
     )
   } else if (log !== undefined) {
     throw new RecoveryError(
       `${options.logDir}/${log.name}`,
-      'there are transaction logs but no snapshot that they could follow',
+      'there are transaction logs, but no snapshot to apply them to',
       'restore the snapshot, or set snapshot.trust.empty=true if the logs reach back to the first transaction',
     )
   }
@@ -310,8 +310,8 @@ function refuseEmpty(
   const { directory, name } = whenEmpty!.permission
   throw new RecoveryError(
     snapshotDir,
-    'it holds no data, and db.autocreate=false says that it should',
-    `bring the data back or, if this is a new server, make an empty file ${directory}/${name}`,
+    'it is empty, and db.autocreate=false says that it must not be',
+    `restore the data or, if this is a new server, create an empty file ${directory}/${name}`,
   )
 }
 
@@ -330,10 +330,9 @@ async function refuseLostEnd<T>(
     if (!acceptDamage) {
       throw new RecoveryError(
         file,
-        `it contains what the database held when it had reached zxid ${hex(chosen.reachedZxid)}, ` +
-          `but the logs end at ${hex(zxid)}`,
-        'restore the missing log files, or start once with recovery.acceptDamage=true to go on without ' +
-          'them: a server of an ensemble then takes the data from the others',
+        `it contains changes up to zxid ${hex(chosen.reachedZxid)}, but the logs end at ${hex(zxid)}`,
+        'restore the missing log files, or start once with recovery.acceptDamage=true to continue ' +
+          'without them: a member of an ensemble then gets the data from the others',
       )
     }
     trace({ type: 'snapshotAhead', file, zxid: chosen.reachedZxid, lastZxid: zxid })
@@ -344,8 +343,8 @@ async function refuseLostEnd<T>(
     if (!acceptDamage) {
       throw new RecoveryError(
         file,
-        `it cannot be read, and the older files lead only to zxid ${hex(zxid)}, not to ${hex(reached)}`,
-        'restore it from a copy, or start once with recovery.acceptDamage=true to go on without it',
+        `it cannot be read, and the older files reach only zxid ${hex(zxid)}, not ${hex(reached)}`,
+        'restore it from a copy, or start once with recovery.acceptDamage=true to continue without it',
       )
     }
     const keptAs = `${snapshotDir}/damaged.${name}`

@@ -33,7 +33,7 @@ class Damage extends Error {
   }
 }
 
-/** Applies every logged transaction after the snapshot, and mends the end of the newest log. */
+/** Applies every logged transaction after the snapshot, and repairs the end of the newest log. */
 export async function replayLogs(
   disk: Disk,
   options: RecoveryOptions,
@@ -76,7 +76,7 @@ class Replay implements Replayed {
   private readonly skipped: readonly StoredFile[]
   private readonly target: RecoveryTarget
   private readonly trace: Trace
-  /** The position where the previous file became unreadable, if the effect of that is unknown. */
+  /** The position where the previous file became unreadable, as long as the effect is unknown. */
   private openEnd: { file: string; position: number; damage: string | undefined } | undefined
   private lastFile: string
   private readonly emptyLogs: { file: string; bytes: number }[] = []
@@ -136,11 +136,11 @@ class Replay implements Replayed {
     } catch (error) {
       const code = faultCode(error)
       if (code === undefined) throw error
-      const problem = code === 'ENOENT' ? 'it leads nowhere' : 'it cannot be opened'
+      const problem = code === 'ENOENT' ? 'it is a link to a missing file' : 'it cannot be opened'
       throw new RecoveryError(
         path,
         `${problem} (${code})`,
-        'bring back what it stands for, or remove it if what it held may be lost',
+        'restore the file, or remove this entry if its transactions may be lost',
       )
     }
   }
@@ -155,13 +155,13 @@ class Replay implements Replayed {
   /** The same, before anything of the newest log is cut off. */
   private async judgeEndOf(log: LogFileReader, verdict: Verdict): Promise<void> {
     const { durableTo } = this.end
-    // It is read again before it counts as missing.
+    // Read again before anything counts as missing.
     if (durableTo !== undefined && durableTo > this.zxid) await this.refuseFickle(log, verdict)
     if (this.judgeReached() !== 'accepted' || verdict.kind !== 'torn') return
     throw new Damage('its end is missing', verdict.position, 'restore it')
   }
 
-  /** An unfinished write at the end of an older log does no harm: Apache leaves it there. */
+  /** An unfinished write at the end of an older log is harmless: Apache leaves it there. */
   private async openEndOf(log: LogFileReader): Promise<typeof this.openEnd> {
     const verdict = await judgeEnd(log)
     const { kind, because } = verdict
@@ -181,9 +181,9 @@ class Replay implements Replayed {
       if (zxid <= this.zxid) {
         if (zxid <= this.snapshotZxid) continue
         throw new Damage(
-          `it holds zxid ${hex(zxid)} again, after ${this.lastFile} had reached ${hex(this.zxid)}`,
+          `it contains zxid ${hex(zxid)} again, although ${this.lastFile} reached ${hex(this.zxid)}`,
           records.position,
-          'remove whichever of the two files does not belong here',
+          'remove the one of the two files that does not belong here',
         )
       }
       this.refuseGap(zxid, records.position, name)
@@ -194,7 +194,7 @@ class Replay implements Replayed {
         throw new Damage(
           `the transaction ${hex(zxid)} at byte ${records.position} cannot be understood (${error.message})`,
           records.position,
-          'a newer version may read it; or start once with recovery.acceptDamage=true to go on without it and all after it',
+          'use a newer version, or start once with recovery.acceptDamage=true to continue without it and everything after it',
         )
       }
       this.zxid = this.target.lastZxid = zxid
@@ -210,8 +210,8 @@ class Replay implements Replayed {
       const seen =
         open === undefined ? '' : `; ${open.file} cannot be read beyond byte ${open.position}`
       throw new Damage(
-        `it goes on at zxid ${hex(zxid)}, but ${this.lastFile} ends at ${hex(last)}: what lies ` +
-          `between is missing${seen}`,
+        `it starts at zxid ${hex(zxid)}, but ${this.lastFile} ends at ${hex(last)}: the ` +
+          `transactions in between are missing${seen}`,
         position,
         'restore the missing file, or start once with recovery.acceptDamage=true to end the database before the gap',
       )
@@ -222,7 +222,7 @@ class Replay implements Replayed {
     if (zxid !== last + 1n && open.damage !== undefined) {
       throw new Damage(
         `it begins a new epoch, but ${open.file} is damaged at byte ${open.position} ` +
-          `(${open.damage}), and what it held after zxid ${hex(last)} is not known`,
+          `(${open.damage}), and its transactions after zxid ${hex(last)} are unknown`,
         position,
         `restore ${open.file}, or start once with recovery.acceptDamage=true to end the database before the damage`,
       )
@@ -238,9 +238,9 @@ class Replay implements Replayed {
   }
 
   /**
-   * A snapshot that came from a leader takes the place of all that was logged before it, and a crash
-   * may have come before that was removed. Where no log leads up to it, what the logs hold before it
-   * may be of another history: only with it would we know.
+   * A snapshot from a leader replaces everything logged before it, but a crash may leave those logs.
+   * If no log leads up to such a snapshot, the logs before it may belong to another history, and only
+   * the snapshot itself could tell.
    */
   private refuseOtherHistory(zxid: bigint, position: number): void {
     const last = this.zxid
@@ -248,10 +248,10 @@ class Replay implements Replayed {
     if (between === undefined) return
     const file = `${this.options.snapshotDir}/${between.name}`
     throw new Damage(
-      `it goes on from ${file}, which cannot be read, and no log leads up to that: ${this.lastFile} ` +
-        `ends at ${hex(last)} and may be of another history`,
+      `it continues ${file}, which cannot be read, and no log leads up to that: ${this.lastFile} ` +
+        `ends at ${hex(last)} and may belong to another history`,
       position,
-      `restore ${file} from a copy; or empty the directory, if there is an ensemble to take the data from; ` +
+      `restore ${file} from a copy; or empty the directory, if an ensemble has the data; ` +
         `or start once with recovery.acceptDamage=true to end the database at ${hex(last)}`,
     )
   }
@@ -309,13 +309,13 @@ class Replay implements Replayed {
     throw new RecoveryError(
       path,
       again.lastZxid === lastZxid
-        ? `what follows zxid ${hex(lastZxid)} does not read the same twice`
-        : `it reads as ending at zxid ${hex(lastZxid)} once and at ${hex(again.lastZxid)} another time`,
-      'look for what is wrong with the disk or the memory, and start again',
+        ? `two reads after zxid ${hex(lastZxid)} gave different data`
+        : `one read ended at zxid ${hex(lastZxid)}, the next at ${hex(again.lastZxid)}`,
+      'check the disk and the memory, and start again',
     )
   }
 
-  /** Keeps the sound part of a log under its name, and the whole file under another. */
+  /** Keeps the intact part of a log under its name, and the whole file under another. */
   async setAside(name: string, position: number): Promise<void> {
     const { logDir } = this.options
     const path = `${logDir}/${name}`
@@ -348,7 +348,7 @@ class Replay implements Replayed {
     }
   }
 
-  /** Apache does not start if there is one. */
+  /** Apache does not start with an empty log. */
   async removeEmptyLogs(): Promise<void> {
     for (const { file, bytes } of this.emptyLogs) {
       await this.disk.remove(file)
@@ -364,10 +364,10 @@ class Replay implements Replayed {
  * leftover of Apache ZooKeeper.
  */
 function blankEnd(file: string): { file: string; position: number; damage: string } {
-  return { file, position: 0, damage: 'it is blank, though other logs follow it' }
+  return { file, position: 0, damage: 'it is blank, although other logs follow it' }
 }
 
-/** Whether two records of plain values say the same. */
+/** Whether two records of plain values are equal. */
 function isSame<T extends object>(one: T, other: T): boolean {
   return Object.entries(one).every(([name, value]) => other[name as keyof T] === value)
 }

@@ -209,7 +209,7 @@ async function readContent(
 ): Promise<void> {
   const { reader } = input
   const { magic } = await retried(input, () => FileHeader.read(reader))
-  if (magic !== snapshotMagic) throw new MalformedError('it does not begin like a snapshot')
+  if (magic !== snapshotMagic) throw new MalformedError('it does not start like a snapshot')
 
   const sessions = await retried(input, () => reader.int())
   for (let i = 0; i < sessions; i++) {
@@ -280,7 +280,7 @@ async function readSeal(input: SnapshotInput): Promise<void> {
       `its checksum is ${found.toString(16)}, its content has ${expected.toString(16)}`,
     )
   }
-  if (reader.ustring() !== '/') throw new MalformedError('a checksum is not followed by its mark')
+  if (reader.ustring() !== '/') throw new MalformedError('a checksum lacks its mark')
 }
 
 /** Whether only a zxid and its seal are left: too little for a digest. */
