@@ -13,6 +13,7 @@ export async function findApacheServer(
   return {
     label: 'apache',
     version: `Apache ZooKeeper ${apache.version} (${['java', ...jvmFlags].join(' ')})`,
+    config: [],
     command: apacheCommand(apache, jvmFlags),
     liveHeapMb,
   }

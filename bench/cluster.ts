@@ -50,7 +50,7 @@ export class Cluster {
     const ensemble = await Ensemble.open(
       Array.from({ length: size }, () => kind.command),
       {
-        cfg: [...commonConfig, ...config].join('\n'),
+        cfg: [...commonConfig, ...config, ...kind.config].join('\n'),
         cfgOf: ({ ports }) => (tls ? secureLines(dir, ports.spare).join('\n') : ''),
         dir,
         stopTimeoutMs,

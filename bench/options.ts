@@ -43,7 +43,8 @@ export const usage = `usage: npm run bench -- [options]
   --targets          print beside each ratio its target and whether it is met;
                      fills 1000000 and starts 5 times unless told otherwise
   --servers LIST     the first is what the others are compared with; the folder of
-                     another clone, with a slash, is its build               [apache,zabra]
+                     another clone, with a slash, is its build; settings of
+                     one follow it, as in zabra+history.enabled=false        [apache,zabra]
   --apache RELEASE   3.8 (Debian's package) or 3.9                           [3.8]
   --jvm FLAGS        for Apache; the default is the limit its own start script sets [-Xmx1000m]
   --config KEY=VALUE a line for every zoo.cfg, e.g. forceSync=no; may be repeated

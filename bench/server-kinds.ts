@@ -9,6 +9,8 @@ export interface ServerKind {
   readonly label: string
   readonly version: string
   readonly command: ServerCommand
+  /** Lines added to its zoo.cfg. */
+  readonly config: readonly string[]
   /** The live bytes after a full collection, if the runtime can tell. */
   liveHeapMb(pid: number): number | undefined
 }
@@ -25,7 +27,16 @@ export async function findServers(options: Options): Promise<readonly ServerKind
   return kinds
 }
 
-async function findServer(name: string, { apache, jvm }: Options): Promise<ServerKind> {
+/** A server, or one with settings of its own: `zabra+history.enabled=false`. */
+async function findServer(text: string, options: Options): Promise<ServerKind> {
+  const [name = '', ...config] = text.split('+')
+  const wrong = config.find((line) => !/^[\w.]+=/.test(line))
+  if (wrong !== undefined) throw new Error(`a setting is KEY=VALUE, not '${wrong}'`)
+  const kind = await findPlain(name, options)
+  return config.length === 0 ? kind : { ...kind, label: text, config }
+}
+
+async function findPlain(name: string, { apache, jvm }: Options): Promise<ServerKind> {
   if (name === 'zabra') return findZabra()
   if (name === 'apache') return await findApacheServer(apache, jvm)
   if (name.includes('/')) return findZabraIn(name)

@@ -25,6 +25,7 @@ function zabraIn(clone: string, label: string): ServerKind {
   return {
     label,
     version: `zabra ${version} on Node ${process.versions.node}`,
+    config: [],
     command: anyCommand(label, [join(clone, 'bin', 'zabra'), 'server']),
     // Node reports its live heap only to an inspector, and opening one would change the
     // measurement.
