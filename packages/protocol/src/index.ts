@@ -20,6 +20,7 @@
  * - `transactions.ts`, `lists.ts`: transactions and multis, which are lists of operations;
  * - `errors.ts`, `codes.ts`: error codes, flags, event types;
  * - `frame.ts`, `packet-reader.ts`: cut streams of the client port and the quorum port;
+ * - `http-api.ts`: the shapes of znodes and changes in the HTTP API;
  * - `path.ts`, `contention.ts`: rules that client, command and console share: legal paths, and how to
  *   recognize locks and queues by the names of znodes.
  */
@@ -49,6 +50,15 @@ export {
 } from './codes.ts'
 export { joinPath, lastSlash, nameOf, parentOf, pathProblem } from './path.ts'
 export { storedKind, storedTtlMs, type NodeKind } from './node-kind.ts'
+export type {
+  AclJson,
+  ChangeJson,
+  DataJson,
+  DifferenceJson,
+  NodeJson,
+  PastNodeJson,
+  SessionClientJson,
+} from './http-api.ts'
 export {
   candidatesAmong,
   contenderId,

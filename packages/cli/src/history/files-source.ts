@@ -11,6 +11,7 @@ import {
   type PastNode,
   type Point,
 } from '@zabra/core'
+import type { ChangeJson, DataJson, PastNodeJson } from '@zabra/protocol'
 import { zlibCompression } from '@zabra/server'
 import { CommandError, UsageError } from '../framework/errors.ts'
 import { exitCodes } from '../framework/exit-codes.ts'
@@ -20,7 +21,7 @@ import { hex, isoTime } from '../node/stat.ts'
 import { disk } from '../offline/files.ts'
 import { hexOf, pointOf } from '../offline/filters.ts'
 import { timeOf } from '../offline/show-transaction.ts'
-import type { ChangeJson, PastNodeJson, PastSource } from './source.ts'
+import type { PastSource } from './source.ts'
 
 const pageMax = 1000
 
@@ -182,7 +183,7 @@ function nodeJson(node: PastNode, wantsData: boolean): PastNodeJson {
   }
 }
 
-function dataJson(data: Uint8Array | null): Pick<PastNodeJson, 'data' | 'encoding'> {
+function dataJson(data: Uint8Array | null): DataJson {
   if (data === null) return { data: null, encoding: null }
   try {
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(data)

@@ -1,6 +1,7 @@
+import type { ChangeJson, DifferenceJson, PastNodeJson } from '@zabra/protocol'
 import { createInterface } from 'node:readline'
 import { askApi, openAdmin, type ApiRequest } from '../ensemble/admin.ts'
-import type { ChangeJson, DifferenceJson, PastNodeJson, PastSource } from './source.ts'
+import type { PastSource } from './source.ts'
 
 const pageMax = 1000
 

@@ -1,5 +1,5 @@
+import type { ChangeJson, SessionClientJson } from '@zabra/protocol'
 import type { Output } from '../output/output.ts'
-import type { ChangeJson, SessionClientJson } from './source.ts'
 
 /** Changes are printed as they come, so the columns have fixed widths: a zxid of epoch 0xff, `closeSession`. */
 const zxidWidth = '0xff00000000'.length

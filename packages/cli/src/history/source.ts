@@ -1,70 +1,7 @@
+import type { ChangeJson, DifferenceJson, PastNodeJson } from '@zabra/protocol'
 import type { ConnectionSettings } from '../connection/settings.ts'
 import { adminBases } from '../ensemble/admin.ts'
 import type { SourceValues } from './options.ts'
-
-export interface SessionClientJson {
-  readonly address: string
-  readonly identities: readonly string[]
-  /** Its requests came by the HTTP API. */
-  readonly isOfApi: boolean
-}
-
-/** A change, as the HTTP API describes it. */
-export interface ChangeJson {
-  readonly zxid: string
-  readonly time: string
-  readonly kind: string
-  readonly part: number
-  readonly parts: number
-  readonly path: string | null
-  readonly version: number | null
-  readonly dataLength: number | null
-  readonly nodeKind: string | null
-  readonly ttlMs: number | null
-  readonly cause: string | null
-  readonly timeoutMs: number | null
-  /** Null where the caller may not see it. */
-  readonly session: string | null
-  /** The client of the session, as far as the server knows it; files do not. */
-  readonly client: SessionClientJson | null
-  readonly data?: string | null
-  readonly encoding?: 'utf8' | 'base64' | null
-}
-
-/** A znode as it was. */
-export interface PastNodeJson {
-  readonly path: string
-  readonly name: string
-  readonly kind: string
-  readonly czxid: string
-  readonly mzxid: string
-  readonly pzxid: string
-  readonly ctime: string
-  readonly mtime: string
-  readonly version: number
-  readonly cversion: number
-  readonly aversion: number
-  readonly ephemeralOwner: string | null
-  readonly ttlMs: number | null
-  readonly dataLength: number
-  readonly numChildren: number
-  readonly acl?: readonly {
-    readonly perms: string
-    readonly scheme: string
-    readonly id: string
-  }[]
-  readonly data?: string | null
-  readonly encoding?: 'utf8' | 'base64' | null
-}
-
-export interface DifferenceJson {
-  readonly path: string
-  readonly before: PastNodeJson | null
-  readonly after: PastNodeJson | null
-  readonly isDataChanged: boolean
-  readonly isAclChanged: boolean
-  readonly isRecreated: boolean
-}
 
 export interface ChangesAsked {
   readonly path?: string | undefined

@@ -95,6 +95,37 @@ test('pages of changes, from either end, together contain every change', async (
   )
 })
 
+test('transactions are counted by their time, wherever the blocks of the index end', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(anyStep, { maxLength: 150, size: 'max' }),
+      fc.integer({ min: 1, max: 20 }),
+      fc.constantFrom(300, 2000, 1_000_000),
+      fc.nat(),
+      fc.nat(),
+      async (steps, count, blockBytes, one, other) => {
+        const recorded = new RecordedWorld(zabraSnapshot)
+        await recorded.start()
+        for (const step of steps) await recorded.do(step)
+        await recorded.end()
+        const times = recorded.world.log.map(({ header }) => Number(header.time))
+        const [fromMs, toMs] = [one, other]
+          .map((at) => times[at % times.length]!)
+          .toSorted((a, b) => a - b) as [number, number]
+        const history = new History(recorded.disk, { places, blockBytes })
+        const width = Math.max(1, toMs - fromMs) / count
+        const expected = Array.from({ length: count }, () => 0)
+        for (const time of times) {
+          if (time < fromMs || time > toMs) continue
+          expected[Math.min(count - 1, Math.floor((time - fromMs) / width))]!++
+        }
+        expect(await history.density({ fromMs, toMs, count })).toEqual(expected)
+      },
+    ),
+    { numRuns: 60 },
+  )
+})
+
 test('the difference between two points equals that of the two trees', async () => {
   await fc.assert(
     fc.asyncProperty(

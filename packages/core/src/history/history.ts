@@ -14,9 +14,10 @@ import type { Compression } from '../storage/snapshot/snapshot-output.ts'
 import { loadSnapshot, SnapshotError } from '../storage/snapshot/snapshot.ts'
 import { readChanges, type Change } from './change.ts'
 import { compareFrom, type Difference } from './compare.ts'
+import { countByTime, type Bins } from './density.ts'
 import { HistoryError } from './error.ts'
 import { keysOf, passes, type ChangeFilter } from './filter.ts'
-import type { Pause } from './log-index.ts'
+import { timeOf, type Pause } from './log-index.ts'
 import { LogIndexes, PastLogs, type Gap, type HistoryEvent, type ZxidRange } from './past-logs.ts'
 import { PastTreeLoader, type PastTree } from './past-tree.ts'
 import { pastFiles, type HistoryPlaces, type PastFile, type PastFiles } from './places.ts'
@@ -202,6 +203,13 @@ export class History {
     return options.isOldestFirst === true
       ? forwardPage(logs, bounded, filter, options)
       : backwardPage(logs, bounded, filter, options)
+  }
+
+  /** Counts the transactions between two times, sessions and refusals included, by their time. */
+  async density(bins: Bins): Promise<number[]> {
+    const range = await this.range({ timeMs: bins.fromMs }, { timeMs: bins.toMs })
+    const { logs } = await this.open()
+    return countByTime(logs, range, bins)
   }
 
   // --- the tree --------------------------------------------------------------------------------
@@ -435,17 +443,13 @@ async function lastUntil(logs: PastLogs, timeMs: number): Promise<bigint | undef
       if (block.maxMs <= timeMs) return block.lastZxid
       let found: bigint | undefined
       await logs.readBlock(at, block, ({ reader, zxid }) => {
-        const position = reader.position + timeAt
-        const high = reader.view.getInt32(position)
-        if (high * 2 ** 32 + reader.view.getUint32(position + 4) <= timeMs) found = zxid
+        if (timeOf(reader) <= timeMs) found = zxid
       })
       if (found !== undefined) return found
     }
   }
   return undefined
 }
-
-const timeAt = 20
 
 function min(a: bigint, b: bigint): bigint {
   return a < b ? a : b

@@ -2,6 +2,7 @@
  * The index of a log, in blocks: each has its range of zxids and times, and the keys of what
  * changes there. A search reads only the blocks that may contain a match.
  */
+import type { Reader } from '@zabra/protocol'
 import { LogFileReader, type LogEndReason, type LogRecords } from '../storage/log/log-reader.ts'
 import type { Disk } from '../ports.ts'
 import { addKeys } from './keys.ts'
@@ -44,6 +45,12 @@ export interface IndexOptions {
   readonly upTo: bigint
   readonly pause: Pause
   readonly blockBytes?: number | undefined
+}
+
+/** The time of the transaction that a reader is at the start of. */
+export function timeOf({ position, view }: Reader): number {
+  const at = position + timeAt
+  return view.getInt32(at) * 2 ** 32 + view.getUint32(at + 4)
 }
 
 /** Indexes a log, or the part that was added since the last call. */
@@ -116,8 +123,7 @@ class Building {
     this.records++
     this.lastZxid = records.zxid
     this.end = records.end
-    const at = reader.position + timeAt
-    const ms = reader.view.getInt32(at) * 2 ** 32 + reader.view.getUint32(at + 4)
+    const ms = timeOf(reader)
     if (ms < this.minMs) this.minMs = ms
     if (ms > this.maxMs) this.maxMs = ms
     if (!addKeys(reader, this.keys)) this.isComplete = false

@@ -17,6 +17,12 @@ import { metricsText, metricsType } from './metrics/prometheus.ts'
 import { readiness } from './probes.ts'
 import type { HttpSecurity } from '../http/secure-http.ts'
 
+interface AdminLoggers {
+  readonly logger: EventLogger
+  /** Without a limit of lines: no change by the API goes unlogged. */
+  readonly startLogger: EventLogger
+}
+
 /** The HTTP ports of a server: commands, probes, metrics, the API and the console. */
 export class AdminServer {
   private readonly view: ServerView
@@ -26,12 +32,16 @@ export class AdminServer {
   private adminPort: HttpServer | undefined
   private metricsPort: HttpServer | undefined
 
-  constructor(view: ServerView, logger: EventLogger, security: HttpSecurity | undefined) {
+  constructor(
+    view: ServerView,
+    { logger, startLogger }: AdminLoggers,
+    security: HttpSecurity | undefined,
+  ) {
     const { admin, api } = view.config
     this.view = view
     this.logger = logger
     this.security = security
-    this.api = admin.enabled && api.enabled ? new ApiHandler(view, logger) : undefined
+    this.api = admin.enabled && api.enabled ? new ApiHandler(view, startLogger) : undefined
   }
 
   /** Opens the configured ports. */

@@ -514,6 +514,19 @@ describe('sessions', () => {
       connection: { address: '127.0.0.1', lastOperation: 'create2' },
     })
     expect(body.sessions[1]).toMatchObject({ isOfApi: true, connection: null })
+    const idsOf = async (parameters: object): Promise<readonly string[]> => {
+      const found = await call<typeof body & { total: number }>(
+        'GET',
+        `/sessions${query(parameters)}`,
+      )
+      expect(found.body.total).toBe(2)
+      return found.body.sessions.map((each) => each.id)
+    }
+    expect(await idsOf({ filter: '127.0.0.1' })).toEqual([id])
+    expect(await idsOf({ filter: id.slice(4) })).toEqual([id])
+    expect(await idsOf({ filter: 'nobody' })).toEqual([])
+    expect(await idsOf({ ids: `${id},0x77` })).toEqual([id])
+    expect((await call('GET', '/sessions?ids=seven')).status).toBe(400)
     const end = await call('DELETE', `/sessions?id=${id}`, { headers: boss })
     expect(end.body).toEqual({ id, isDone: true })
     await client.ended

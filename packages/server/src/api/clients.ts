@@ -1,18 +1,13 @@
 import type { IncomingMessage } from 'node:http'
 import { encodeText, type Id } from '@zabra/protocol'
 import { socketIdentities } from '../auth/x509.ts'
+import type { EventLogger } from '../base/event-logger.ts'
 import { addressOf, mayAdminister, parseAuthorization } from '../http/authorization.ts'
 import type { ServerView } from '../view/server-view.ts'
 import { ApiError, badRequest } from './api-error.ts'
 import { InternalClient, type Credentials } from './internal-client.ts'
-
-/** Roles of callers, the least first; ACLs apply in addition. */
-export const roles = ['none', 'metadata', 'read', 'write', 'admin'] as const
-export type Role = (typeof roles)[number]
-
-export function includes(role: Role, needed: Role): boolean {
-  return roles.indexOf(role) >= roles.indexOf(needed)
-}
+import { highest, type Role } from './roles.ts'
+import { Tokens, type TokenGrant } from './tokens.ts'
 
 /** A caller of the API, with the internal client that acts for it. */
 export interface Caller {
@@ -28,11 +23,15 @@ const clientsMax = 64
 /** One client per address and credentials, opened on demand and closed when idle. */
 export class Clients {
   private readonly view: ServerView
+  private readonly tokens: Tokens | undefined
   private readonly open = new Map<string, Promise<InternalClient>>()
   private readonly checks: NodeJS.Timeout
 
-  constructor(view: ServerView) {
+  /** Throws a StartError if the file of tokens cannot be used. */
+  constructor(view: ServerView, logger: EventLogger) {
+    const { tokenFile } = view.config.api
     this.view = view
+    this.tokens = tokenFile === undefined ? undefined : new Tokens(tokenFile, logger)
     this.checks = setInterval(() => void this.closeIdle(performance.now() - idleMsMax), checkMs)
     this.checks.unref()
   }
@@ -50,17 +49,29 @@ export class Clients {
   async use<T>(request: IncomingMessage, work: (caller: Caller) => Promise<T>): Promise<T> {
     const address = addressOf(request)
     const header = request.headers.authorization?.trim() ?? ''
-    const isCertified = parseAuthorization(header).scheme === 'x509'
-    const proven = isCertified ? this.certified(request) : undefined
-    const client = await this.clientOf(address, header, proven)
+    const grant = this.grantOf(request, header)
+    const client = await this.clientOf(address, header, grant?.identities)
     client.uses++
     try {
-      const isAdmin = header !== '' && mayAdminister(this.view, client.identities)
-      return await work({ client, role: isAdmin ? 'admin' : this.anonymous })
+      const role = header === '' ? 'none' : this.roleOf(client.identities)
+      return await work({ client, role: highest(this.anonymous, role, grant?.role ?? 'none') })
     } finally {
       client.uses--
       client.lastUsedMs = performance.now()
     }
+  }
+
+  /** The role of a caller while no leader can open a session for it. */
+  roleWithoutSession(request: IncomingMessage): Role {
+    const header = request.headers.authorization?.trim() ?? ''
+    if (header === '') return this.anonymous
+    const grant = this.grantOf(request, header)
+    const { scheme, token } = credentialsIn(header)
+    const identities =
+      grant?.identities ??
+      this.view.authenticator.authenticate(scheme, token, addressOf(request)) ??
+      []
+    return highest(this.anonymous, this.roleOf(identities), grant?.role ?? 'none')
   }
 
   stop(): void {
@@ -68,11 +79,26 @@ export class Clients {
     void this.closeIdle(Infinity)
   }
 
-  /** The identities of the client certificate, which the header asks to use. */
-  private certified({ socket }: IncomingMessage): readonly Id[] {
-    const identities = socketIdentities(socket, this.view.config.x509SuperUser)
-    if (identities !== undefined) return identities
-    throw new ApiError(401, 'noCertificate', 'The connection has no client certificate')
+  /** What the header proves without a password: a token, or the certificate of the connection. */
+  private grantOf({ socket }: IncomingMessage, header: string): TokenGrant | undefined {
+    const { scheme, token } = parseAuthorization(header)
+    if (scheme === 'x509') {
+      const identities = socketIdentities(socket, this.view.config.x509SuperUser)
+      if (identities !== undefined) return { role: 'none', identities }
+      throw new ApiError(401, 'noCertificate', 'The connection has no client certificate')
+    }
+    if (scheme.toLowerCase() !== 'bearer') return undefined
+    const grant = this.tokens?.find(Buffer.from(token ?? []).toString())
+    if (grant !== undefined) return grant
+    throw new ApiError(401, 'badToken', 'This token is not known; see api.tokenFile')
+  }
+
+  private roleOf(identities: readonly Id[]): Role {
+    if (mayAdminister(this.view, identities)) return 'admin'
+    const granted = this.view.config.api.identities.filter(({ id }) =>
+      identities.some((own) => own.scheme === id.scheme && own.id === id.id),
+    )
+    return highest(...granted.map(({ role }) => role))
   }
 
   private async clientOf(

@@ -3,17 +3,17 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { BrowserGuard } from '../http/browsers.ts'
 import { addressOf } from '../http/authorization.ts'
 import { refuseMethod } from '../http/http-server.ts'
-import { isLoopback } from '../config/loopback.ts'
 import type { EventLogger } from '../base/event-logger.ts'
 import type { ServerView } from '../view/server-view.ts'
 import { ApiError, badRequest, notServing, toApiError } from './api-error.ts'
-import { Clients, includes, type Role } from './clients.ts'
+import { Clients } from './clients.ts'
 import { HistoryDesk } from './history/desk.ts'
 import { LiveChanges } from './history/live-changes.ts'
 import type { InternalClient } from './internal-client.ts'
 import { MemberOrigins } from './member-origins.ts'
 import { MetricsRing } from './metrics-ring.ts'
 import { apiRoot, openApi } from './openapi.ts'
+import { includes, maySeePrivate, type Role } from './roles.ts'
 import { Query, readBody, streamed, type Call, type Route, type Services } from './route.ts'
 import { routes } from './routes/index.ts'
 import { problemOf } from './schema.ts'
@@ -33,13 +33,11 @@ export class ApiHandler {
   private readonly logger: EventLogger
   private readonly document = JSON.stringify(openApi(routes))
   private readonly table = new Map<string, Route[]>()
-  /** Only programs on this machine can connect. */
-  private readonly isLocal: boolean
 
   constructor(view: ServerView, logger: EventLogger) {
     this.services = {
       view,
-      clients: new Clients(view),
+      clients: new Clients(view, logger),
       metrics: new MetricsRing(view),
       desk: new HistoryDesk(view),
       live: new LiveChanges(view),
@@ -49,7 +47,6 @@ export class ApiHandler {
     this.browsers = new BrowserGuard(view.config)
     this.origins = new MemberOrigins(view)
     this.logger = logger
-    this.isLocal = isLoopback(view.config.admin.address)
     for (const route of routes) {
       const path = `${apiRoot}${route.path}`
       this.table.set(path, [...(this.table.get(path) ?? []), route])
@@ -130,11 +127,11 @@ export class ApiHandler {
       const types = route.takesBytes === true ? `${jsonType} or ${bytesType}` : jsonType
       throw new ApiError(415, 'contentType', `Content-Type must be ${types}`)
     }
-    const needed: Role =
-      route.role === 'private' ? (this.isLocal ? 'metadata' : 'admin') : route.role
+    const allows = (role: Role): boolean =>
+      route.role === 'private' ? maySeePrivate(services.view, role) : includes(role, route.role)
     this.noteApplied(response)
     const isAnonymous = (request.headers.authorization ?? '').trim() === ''
-    if (isAnonymous && !includes(services.clients.anonymous, needed)) throw denied(true)
+    if (isAnonymous && !allows(services.clients.anonymous)) throw denied(true)
     // Read only now: an anonymous caller without the role is refused before its body is read.
     const body =
       route.method === 'GET'
@@ -144,14 +141,13 @@ export class ApiHandler {
     response.once('close', () => gone.abort())
     const signal = gone.signal
     const base = { ...services, request, response, signal, query, ...body }
-    // Credentials cannot be checked without a leader.
     if (route.isAlwaysAnswered === true && !services.view.peer.isServing) {
-      const role = services.clients.anonymous
-      if (!includes(role, needed)) throw notServing()
+      const role = services.clients.roleWithoutSession(request)
+      if (!allows(role)) throw denied(isAnonymous)
       return this.carryOut(route, { ...base, role, client: undefined })
     }
     await services.clients.use(request, ({ client, role }) => {
-      if (!includes(role, needed)) throw denied(false)
+      if (!allows(role)) throw denied(false)
       return this.carryOut(route, { ...base, role, client })
     })
   }
@@ -222,7 +218,7 @@ function allowOrigin(request: IncomingMessage, response: ServerResponse): void {
   response.setHeader('Vary', 'Origin')
   response.setHeader(
     'Access-Control-Expose-Headers',
-    'Content-Range, ETag, Zabra-Applied, Zabra-Version, Zabra-Zxid',
+    'Content-Range, Date, ETag, Zabra-Applied, Zabra-Version, Zabra-Zxid',
   )
   response.setHeader('Access-Control-Allow-Methods', 'GET, POST, PUT, DELETE')
   response.setHeader('Access-Control-Allow-Headers', 'Authorization, Content-Type, If-Range, Range')
@@ -232,7 +228,11 @@ function allowOrigin(request: IncomingMessage, response: ServerResponse): void {
 function denied(isAnonymous: boolean): ApiError {
   return isAnonymous
     ? new ApiError(401, 'signIn', 'Credentials are needed for this; see api.anonymous')
-    : new ApiError(403, 'role', 'These credentials do not allow this; see admin.identities')
+    : new ApiError(
+        403,
+        'role',
+        'These credentials do not allow this; see api.identities and admin.identities',
+      )
 }
 
 function refuse(

@@ -256,4 +256,20 @@ describe('an ensemble', () => {
       expect(refused.headers.get('access-control-allow-origin')).toBeNull()
     }
   })
+
+  test('lets a page go to members that have not answered yet, and else to no other port', async () => {
+    const policyAt = async (id: number): Promise<string | undefined> => {
+      const page = await fetch(`http://127.0.0.1:${ports[id - 1]}/`)
+      await page.body?.cancel()
+      return /connect-src ([^;]*)/.exec(page.headers.get('content-security-policy') ?? '')?.[1]
+    }
+    const first = ensemble.leader
+    const [second, third] = ensemble.followers as [number, number]
+    const exact = [first, second].toSorted().map((id) => `http://127.0.0.1:${ports[id - 1]}`)
+    await expect.poll(() => policyAt(third)).toBe(`'self' ${exact.join(' ')}`)
+    await Promise.all([ensemble.stop(first), ensemble.stop(second)])
+    await ensemble.stop(third)
+    await ensemble.start(third)
+    expect(await policyAt(third)).toBe("'self' http://127.0.0.1:* http://127.0.0.1:*")
+  })
 })

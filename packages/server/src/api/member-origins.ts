@@ -1,7 +1,9 @@
 import type { ServerView } from '../view/server-view.ts'
-import { adminHostsOf } from './members.ts'
+import { bracketed, consolesOf, hostOf, type MemberConsole } from './members.ts'
 
 const keptMsMax = 15_000
+/** A member that did not answer may be starting. */
+const keptMsMaxUnreached = 2000
 /** How long a page waits for members that do not answer. */
 const patienceMs = 400
 
@@ -11,10 +13,11 @@ const patienceMs = 400
  */
 export class MemberOrigins {
   private readonly view: ServerView
-  /** `host:port` by member; of a member that does not answer, the last known one. */
-  private readonly known = new Map<string, string>()
+  /** Of a member that does not answer, the last known one. */
+  private readonly known = new Map<bigint, MemberConsole>()
   private looking: Promise<void> | undefined
   private lookedMs = -Infinity
+  private isComplete = false
 
   constructor(view: ServerView) {
     this.view = view
@@ -34,25 +37,40 @@ export class MemberOrigins {
     return this.has(host)
   }
 
-  /** The known `host:port` of each member. */
+  /**
+   * Where a page may go: `host:port` of each member, or `host:*` of one that has not answered yet.
+   * The page finds its port later, but what it may connect to is decided when it is loaded.
+   */
   async hosts(): Promise<readonly string[]> {
-    if (this.view.ensemble === undefined) return []
+    const { ensemble } = this.view
+    if (ensemble === undefined) return []
     const looked = this.look()
     if (this.known.size === 0) {
       await Promise.race([looked, new Promise((resolve) => setTimeout(resolve, patienceMs))])
     }
-    return [...this.known.values()]
+    const self = BigInt(ensemble.config.serverId)
+    return [...ensemble.membership.servers].flatMap(([id, spec]) => {
+      const known = this.known.get(id)
+      if (id === self) return []
+      if (known?.isReached === true) return [known.host]
+      const host = hostOf(spec)
+      return host === undefined ? [] : [`${bracketed(host)}:*`]
+    })
   }
 
   private has(host: string): boolean {
-    return [...this.known.values()].includes(host)
+    return [...this.known.values()].some((known) => known.host === host)
   }
 
   private look(): Promise<void> {
-    if (performance.now() - this.lookedMs < keptMsMax) return Promise.resolve()
-    this.looking ??= adminHostsOf(this.view)
+    const keptMs = this.isComplete ? keptMsMax : keptMsMaxUnreached
+    if (performance.now() - this.lookedMs < keptMs) return Promise.resolve()
+    this.looking ??= consolesOf(this.view)
       .then((found) => {
-        for (const [id, host] of found) this.known.set(id, host)
+        for (const [id, member] of found) {
+          if (member.isReached || !this.known.has(id)) this.known.set(id, member)
+        }
+        this.isComplete = [...found.values()].every(({ isReached }) => isReached)
         this.lookedMs = performance.now()
       })
       .finally(() => (this.looking = undefined))

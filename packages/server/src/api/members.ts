@@ -121,11 +121,23 @@ interface EnsembleJson {
 
 export type MemberJson = ReturnType<typeof memberJson>
 
-/** Host and port of the consoles of the other members, by server id. */
-export async function adminHostsOf(view: ServerView): Promise<Map<string, string>> {
+/** The console of another member. */
+export interface MemberConsole {
+  /** Host and port. */
+  readonly host: string
+  /** Whether it answers now; otherwise its port may be a guess. */
+  readonly isReached: boolean
+}
+
+/** The consoles of the other members, by server id. */
+export async function consolesOf(view: ServerView): Promise<Map<bigint, MemberConsole>> {
   const all = await members(view)
   const others = all.members.filter(({ isSelf }) => !isSelf)
-  return new Map(others.flatMap(({ id, admin }) => (admin === null ? [] : [[id, admin] as const])))
+  return new Map(
+    others.flatMap(({ id, admin, state }) =>
+      admin === null ? [] : [[BigInt(id), { host: admin, isReached: state !== 'unreachable' }]],
+    ),
+  )
 }
 
 function memberJson(
@@ -171,7 +183,12 @@ function adminHost(
   const port = isSelf ? own : (adminPort ?? own)
   const host = isSelf ? (spec.addresses[0]?.host ?? '127.0.0.1') : hostOf(spec)
   if (port === undefined || port === 0 || host === undefined) return null
-  return `${host.includes(':') ? `[${host}]` : host}:${port}`
+  return `${bracketed(host)}:${port}`
+}
+
+/** A host as it is before a port. */
+export function bracketed(host: string): string {
+  return host.includes(':') ? `[${host}]` : host
 }
 
 async function ownNumbers(view: ServerView): Promise<Looked> {
@@ -200,7 +217,8 @@ async function ownNumbers(view: ServerView): Promise<Looked> {
   }
 }
 
-function hostOf({ client, addresses }: ServerSpec): string | undefined {
+/** Where the client port and the admin port of a member are. */
+export function hostOf({ client, addresses }: ServerSpec): string | undefined {
   const isEvery = client?.host === undefined || /^(?:0\.0\.0\.0|::)$/.test(client.host)
   return isEvery ? addresses[0]?.host : client.host
 }

@@ -34,9 +34,14 @@ export function openApi(routes: readonly Route[]): object {
           scheme: 'basic',
           description: 'User and password of the digest scheme of ZooKeeper',
         },
+        token: { type: 'http', scheme: 'bearer', description: 'A token of api.tokenFile' },
+        certificate: {
+          type: 'mutualTLS',
+          description: 'The certificate of the connection, with the header Authorization: x509',
+        },
       },
     },
-    security: [{}, { digest: [] }],
+    security: [{}, { digest: [] }, { token: [] }, { certificate: [] }],
   }
 }
 

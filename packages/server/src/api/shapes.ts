@@ -1,5 +1,14 @@
 import { hex, noNode } from '@zabra/core'
-import { nameOf, permissions, storedKind, storedTtlMs, type Acl, type Stat } from '@zabra/protocol'
+import {
+  nameOf,
+  permissions,
+  storedKind,
+  storedTtlMs,
+  type Acl,
+  type AclJson,
+  type NodeJson,
+  type Stat,
+} from '@zabra/protocol'
 import type { ServerView } from '../view/server-view.ts'
 import { badRequest } from './api-error.ts'
 import { array, choice, integer, nullable, object, text, type Schema } from './schema.ts'
@@ -30,7 +39,7 @@ export const nodeSchema = object({
 })
 
 /** A znode without its data: zxids and sessions in hexadecimal, times in ISO 8601. */
-export function nodeJson({ peer }: ServerView, path: string, stat: Stat) {
+export function nodeJson({ peer }: ServerView, path: string, stat: Stat): NodeJson {
   // Clients do not see the owner field of containers and TTL nodes; the tree does.
   const { tree } = peer.db
   const id = tree.find(path)
@@ -65,12 +74,6 @@ export const aclSchema = array(
   }),
 )
 
-export interface AclJson {
-  readonly perms: string
-  readonly scheme: string
-  readonly id: string
-}
-
 export function aclJson(acl: readonly Acl[]): AclJson[] {
   return acl.map(({ perms, id: { scheme, id } }) => ({
     perms: Object.entries(letters)
@@ -94,8 +97,8 @@ export function aclFrom(entries: readonly AclJson[]): Acl[] {
 
 export const openAcl: Acl[] = [{ perms: permissions.all, id: { scheme: 'world', id: 'anyone' } }]
 
-/** Data in JSON: as text, or in base64 if it is not UTF-8. */
-export interface DataJson {
+/** Data in a request: as text, or in base64 if it is not UTF-8. */
+export interface GivenData {
   readonly data?: string
   readonly encoding?: 'utf8' | 'base64'
 }
@@ -105,7 +108,7 @@ export const dataFields = {
   encoding: choice('utf8', 'base64'),
 }
 
-export function dataFrom({ data = '', encoding = 'utf8' }: DataJson): Uint8Array {
+export function dataFrom({ data = '', encoding = 'utf8' }: GivenData): Uint8Array {
   const bytes = Buffer.from(data, encoding)
   if (
     encoding === 'base64' &&

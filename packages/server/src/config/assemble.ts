@@ -110,6 +110,8 @@ export function assemble(parts: Parts): ServerConfig {
       enabled: values['api.enabled'],
       anonymous:
         values['api.anonymous'] ?? (isLoopback(values['admin.serverAddress']) ? 'write' : 'none'),
+      identities: apiIdentities(values['api.identities']),
+      tokenFile: values['api.tokenFile'],
     },
     skipAcl: values.skipACL,
     superDigest: values['DigestAuthenticationProvider.superDigest'],
@@ -158,6 +160,19 @@ export function adminIdentities(text: string): Id[] {
   return entries.filter(Boolean).map((entry) => {
     const colon = entry.indexOf(':')
     return { scheme: entry.slice(0, Math.max(0, colon)), id: entry.slice(colon + 1) }
+  })
+}
+
+/** `role=scheme:id`, separated by semicolons. */
+export function apiIdentities(text: string): ServerConfig['api']['identities'] {
+  const entries = text.split(';').map((entry) => entry.trim())
+  return entries.filter(Boolean).map((entry) => {
+    const equals = entry.indexOf('=')
+    const role = entry
+      .slice(0, Math.max(0, equals))
+      .trim() as ServerConfig['api']['identities'][number]['role']
+    const [id = { scheme: '', id: '' }] = adminIdentities(entry.slice(equals + 1))
+    return { role, id }
   })
 }
 

@@ -2,6 +2,7 @@ import { isAbsolute } from 'node:path'
 import { knownProviders } from './auth-providers.ts'
 import {
   adminIdentities,
+  apiIdentities,
   authProviders,
   requiredSchemes,
   isPrometheus,
@@ -246,6 +247,16 @@ function checkAdmin({ values, report, at }: Case): void {
   for (const { scheme, id } of adminIdentities(values['admin.identities'])) {
     if (scheme === '' || id === '') {
       report.error(at('admin.identities'), `expected scheme:id, got "${scheme}${id}"`)
+    }
+  }
+  for (const { role, id } of apiIdentities(values['api.identities'])) {
+    if (
+      !['metadata', 'read', 'write', 'admin'].includes(role) ||
+      id.scheme === '' ||
+      id.id === ''
+    ) {
+      const found = `${role}=${id.scheme}:${id.id}`
+      report.error(at('api.identities'), `expected role=scheme:id, got "${found}"`)
     }
   }
   const provider = values['metricsProvider.className']

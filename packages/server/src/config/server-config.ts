@@ -103,6 +103,12 @@ export interface ServerConfig {
   readonly api: {
     readonly enabled: boolean
     readonly anonymous: 'none' | 'metadata' | 'read' | 'write'
+    /** Roles beside those of administrators. */
+    readonly identities: readonly {
+      readonly role: 'metadata' | 'read' | 'write' | 'admin'
+      readonly id: Id
+    }[]
+    readonly tokenFile: string | undefined
   }
 
   readonly skipAcl: boolean

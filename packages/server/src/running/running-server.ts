@@ -15,6 +15,7 @@ import { InternalClient } from '../api/internal-client.ts'
 import { openAuditLog, type AuditLog } from '../audit/audit-log.ts'
 import { every } from '../base/every.ts'
 import { eventLogger, type EventLogger } from '../base/event-logger.ts'
+import { LogRing } from '../base/log-ring.ts'
 import type { Logger } from '../base/logger.ts'
 import { limitRate } from '../base/rate-limited-logger.ts'
 import type { ServerConfig } from '../config/config.ts'
@@ -48,6 +49,9 @@ interface Holdings {
   readonly audit: AuditLog | undefined
   readonly clientPorts: ClientPorts
   readonly logger: EventLogger
+  /** Without a limit of lines. */
+  readonly startLogger: EventLogger
+  readonly log: LogRing
 }
 
 /** A running server. */
@@ -85,7 +89,7 @@ export class RunningServer implements ServerView {
     this.failed = failed
     const { administrators: context } = holdings.tls
     const { acceptsPlain } = config.adminTls
-    this.admin = new AdminServer(this, holdings.logger, context && { context, acceptsPlain })
+    this.admin = new AdminServer(this, holdings, context && { context, acceptsPlain })
     // Sessions expire on whole ticks of tickTime; a shorter period makes them expire on time. Waits
     // of an election last a few hundred milliseconds, so members of an ensemble tick more often.
     const periodMax = config.ensemble === undefined ? 500 : 20
@@ -107,7 +111,8 @@ export class RunningServer implements ServerView {
   /** Loads the data directory and serves it. */
   static async start(config: ServerConfig, host: Host): Promise<RunningServer> {
     const { inMemory } = host
-    const startLogger = eventLogger(host.logger)
+    const log = new LogRing()
+    const startLogger = eventLogger(log.around(host.logger))
     const logger = limitRate(startLogger)
     const disk: Disk = inMemory ? new MemoryDisk() : new NodeDisk()
     const locks = inMemory ? [] : lockDirectories(config)
@@ -138,7 +143,7 @@ export class RunningServer implements ServerView {
         logger,
         tlsContext: tls.clients,
       })
-      const holdings = { disk, locks, tls, audit, clientPorts, logger }
+      const holdings = { disk, locks, tls, audit, clientPorts, logger, startLogger, log }
       const server = new RunningServer(config, parts, holdings, failed)
       try {
         await server.open(fail)
@@ -249,6 +254,10 @@ export class RunningServer implements ServerView {
 
   get tlsContexts(): readonly TlsContext[] {
     return everyContext(this.holdings.tls)
+  }
+
+  get log(): LogRing {
+    return this.holdings.log
   }
 
   get disk(): ServerView['disk'] {

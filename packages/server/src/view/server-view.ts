@@ -15,6 +15,7 @@ import type {
   ZabStats,
 } from '@zabra/core'
 import type { ServerState } from '@zabra/protocol'
+import type { LogRing } from '../base/log-ring.ts'
 import type { ServerConfig } from '../config/config.ts'
 import type { EnsembleConfig } from '../config/ensemble-config.ts'
 import type { ClientSocket } from '../net/client-socket.ts'
@@ -38,6 +39,7 @@ export interface ServerView {
   readonly peer: PeerBase
   readonly disk: DiskStats
   readonly sockets: ReadonlySet<ClientSocket>
+  readonly log: LogRing
   /** Bytes sent to all clients that they have not read. */
   readonly unreadBytes: number
   readonly authenticator: Authenticator

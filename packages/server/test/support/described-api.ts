@@ -26,12 +26,13 @@ export class DescribedApi {
   private readonly headers: Readonly<Record<string, string>>
   private document: Promise<Document> | undefined
 
-  constructor(server: RunningServer, credentials?: string) {
+  /** `caller` is `user:password`, or the headers to send. */
+  constructor(server: RunningServer, caller: string | Readonly<Record<string, string>> = {}) {
     this.server = server
     this.headers =
-      credentials === undefined
-        ? {}
-        : { Authorization: `Basic ${Buffer.from(credentials).toString('base64')}` }
+      typeof caller === 'string'
+        ? { Authorization: `Basic ${Buffer.from(caller).toString('base64')}` }
+        : caller
   }
 
   get<T = Record<string, unknown>>(path: string, parameters: object = {}): Promise<ApiReply<T>> {
@@ -53,8 +54,12 @@ export class DescribedApi {
   }
 
   /** An answer that is not JSON, unchanged. */
-  async raw(path: string, parameters: object = {}): Promise<Response> {
-    return fetch(this.url(path, parameters), { headers: this.headers })
+  async raw(
+    path: string,
+    parameters: object = {},
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<Response> {
+    return fetch(this.url(path, parameters), { headers: { ...this.headers, ...headers } })
   }
 
   private async call<T>(

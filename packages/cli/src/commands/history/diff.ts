@@ -1,7 +1,8 @@
+import type { DifferenceJson } from '@zabra/protocol'
 import { defineCommand } from '../../framework/command.ts'
 import { exitCodes } from '../../framework/exit-codes.ts'
 import { sourceOptions } from '../../history/options.ts'
-import { openSource, type DifferenceJson } from '../../history/source.ts'
+import { openSource } from '../../history/source.ts'
 import { cleanPath } from '../../node/paths.ts'
 
 export const command = defineCommand({

@@ -42,6 +42,10 @@ interface Changes {
   readonly next: string | null
   readonly upTo: string
 }
+interface Moment {
+  readonly zxid: string
+  readonly time: string
+}
 interface PastNode {
   readonly path: string
   readonly version: number
@@ -123,6 +127,23 @@ describe('changes', () => {
     expect(earlier.body.upTo).toBe(hex(last - 1n))
   })
 
+  test('are counted by their time', async () => {
+    await create('/counted')
+    for (let i = 0; i < 20; i++) await set('/counted', String(i))
+    const { body: all } = await api.get<{ first: Moment; last: Moment }>('/history')
+    const { body } = await api.get<{ counts: number[]; total: number }>('/history/density', {
+      from: all.first.time,
+      to: all.last.time,
+      bins: 7,
+    })
+    expect(body.counts).toHaveLength(7)
+    const { length } = await changes({ from: all.first.time, to: all.last.time, limit: 1000 })
+    expect(body.total).toBe(length)
+    expect((await api.get('/history/density', { from: '0x1', to: '0x2' })).status).toBe(400)
+    const reversed = { from: all.last.time, to: '2020-01-01T00:00Z' }
+    expect((await api.get('/history/density', reversed)).status).toBe(400)
+  })
+
   test('of a multi share a zxid, and refused ones are not listed', async () => {
     await client.call('multi', [
       { type: 1, request: { path: '/m', data: null, acl: openAcl, flags: 0 } },
@@ -194,6 +215,14 @@ describe('the past', () => {
     })
     const data = await api.raw('/history/data', { path: '/p/b', at })
     expect(await data.text()).toBe('b0')
+    const part = await api.raw('/history/data', { path: '/p', at }, { Range: 'bytes=1-2' })
+    expect([part.status, part.headers.get('content-range'), await part.text()]).toEqual([
+      206,
+      'bytes 1-2/4',
+      'oo',
+    ])
+    const after = await api.raw('/history/data', { path: '/p', at }, { Range: 'bytes=4-' })
+    expect(after.status).toBe(416)
     const { body } = await api.get<{ children: readonly PastNode[]; node: object }>(
       '/history/children',
       { path: '/p', at },

@@ -1,7 +1,7 @@
 import type { ClientConnection } from '@zabra/core'
-import { isLoopback } from '../../config/loopback.ts'
+import type { SessionClientJson } from '@zabra/protocol'
 import type { ServerView } from '../../view/server-view.ts'
-import { includes, type Role } from '../clients.ts'
+import { maySeePrivate, type Role } from '../roles.ts'
 import { InternalClient } from '../internal-client.ts'
 import { array, boolean, nullable, object, text } from '../schema.ts'
 
@@ -20,15 +20,15 @@ export const sessionClientSchema = {
 export class SessionClients {
   private readonly view: ServerView
   private readonly isAllowed: boolean
-  private readonly found = new Map<bigint, object | null>()
+  private readonly found = new Map<bigint, SessionClientJson | null>()
   private connected: ReadonlyMap<bigint, ClientConnection> | undefined
 
   constructor(view: ServerView, role: Role) {
     this.view = view
-    this.isAllowed = isLoopback(view.config.admin.address) || includes(role, 'admin')
+    this.isAllowed = maySeePrivate(view, role)
   }
 
-  of(session: bigint): object | null {
+  of(session: bigint): SessionClientJson | null {
     if (!this.isAllowed) return null
     let client = this.found.get(session)
     if (client === undefined) {
@@ -38,7 +38,7 @@ export class SessionClients {
     return client
   }
 
-  private lookUp(session: bigint): object | null {
+  private lookUp(session: bigint): SessionClientJson | null {
     const { connections, sessionEnds } = this.view.peer
     this.connected ??= new Map(Array.from(connections, (each) => [each.sessionId, each]))
     const connection = this.connected.get(session)

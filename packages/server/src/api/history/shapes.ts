@@ -1,21 +1,16 @@
-import { type Change, hex, maskAcl, type PastNode } from '@zabra/core'
-import { nameOf, type Acl } from '@zabra/protocol'
+import { changeKinds, hex, maskAcl, type Change, type PastNode } from '@zabra/core'
+import {
+  nameOf,
+  type Acl,
+  type ChangeJson,
+  type DataJson,
+  type PastNodeJson,
+} from '@zabra/protocol'
 import type { ServerView } from '../../view/server-view.ts'
-import { isLoopback } from '../../config/loopback.ts'
-import { includes, type Role } from '../clients.ts'
+import { maySeePrivate, type Role } from '../roles.ts'
 import { choice, integer, nullable, object, text } from '../schema.ts'
 import { aclJson, aclSchema, hexText, isoTime } from '../shapes.ts'
 import { sessionClientSchema, type SessionClients } from './session-clients.ts'
-
-export const kindWords = [
-  'create',
-  'set',
-  'delete',
-  'acl',
-  'reconfig',
-  'openSession',
-  'closeSession',
-] as const
 
 const dataMembers = {
   data: nullable({ ...text, description: 'Text, or base64; null where there is none' }),
@@ -26,7 +21,7 @@ export const changeSchema = object(
   {
     zxid: hexText,
     time: text,
-    kind: choice(...kindWords),
+    kind: choice(...changeKinds),
     part: integer,
     parts: integer,
     path: nullable(text),
@@ -64,10 +59,7 @@ export const pastNodeSchema = object(
 )
 
 /** Data in JSON: as text if it is valid UTF-8. */
-function dataJson(data: Uint8Array | null): {
-  readonly data: string | null
-  readonly encoding: 'utf8' | 'base64' | null
-} {
+function dataJson(data: Uint8Array | null): DataJson {
   if (data === null) return { data: null, encoding: null }
   const buffer = Buffer.from(data.buffer, data.byteOffset, data.byteLength)
   try {
@@ -87,7 +79,10 @@ export interface ChangeView {
   readonly clients: SessionClients
 }
 
-export function changeJson(change: Change, { view, role, wantsData, clients }: ChangeView): object {
+export function changeJson(
+  change: Change,
+  { view, role, wantsData, clients }: ChangeView,
+): ChangeJson {
   const { zxid, timeMs, kind, part, parts, path, version, data, dataLength } = change
   const { nodeKind, ttlMs, cause, timeoutMs, session } = change
   return {
@@ -109,13 +104,9 @@ export function changeJson(change: Change, { view, role, wantsData, clients }: C
   }
 }
 
-/** Knowing an id can be enough to take over a live session, so not everybody sees ids. */
+/** The id of a session that has ended is of no use to others. */
 function showsSession(view: ServerView, role: Role, session: bigint): boolean {
-  return (
-    isLoopback(view.config.admin.address) ||
-    includes(role, 'admin') ||
-    !view.peer.db.sessions.has(session)
-  )
+  return maySeePrivate(view, role) || !view.peer.db.sessions.has(session)
 }
 
 export interface NodeDetail {
@@ -127,7 +118,7 @@ export interface NodeDetail {
 export function pastNodeJson(
   { path, data, acl, kind, ttlMs, stat }: PastNode,
   detail: NodeDetail = {},
-) {
+): PastNodeJson {
   return {
     path,
     name: nameOf(path),

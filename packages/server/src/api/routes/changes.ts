@@ -5,6 +5,7 @@ import {
   errorCodes,
   errorName,
   pathProblem,
+  type AclJson,
   type MultiOp,
   type Stat,
 } from '@zabra/protocol'
@@ -19,8 +20,7 @@ import {
   nodeJson,
   nodeSchema,
   openAcl,
-  type AclJson,
-  type DataJson,
+  type GivenData,
 } from '../shapes.ts'
 import { statOf } from '../tree.ts'
 
@@ -28,7 +28,7 @@ const operationsMax = 1000
 const version: Schema = { type: 'integer', minimum: -1, maximum: 2 ** 31 - 1 }
 const kinds = ['persistent', 'container', 'ttl'] as const
 
-interface CreateJson extends DataJson {
+interface CreateJson extends GivenData {
   readonly path: string
   readonly kind?: (typeof kinds)[number]
   readonly isSequential?: boolean
@@ -83,7 +83,7 @@ export const changes: readonly Route[] = [
     async handle(call) {
       const { client, view, query, body, bytes } = call
       const path = query.path()
-      const data = bytes ?? dataFrom(body as DataJson)
+      const data = bytes ?? dataFrom(body as GivenData)
       const request = { path, data, version: query.integer('version') ?? anyVersion }
       const { stat } = await withNodeOnConflict(call, path, client.call('setData', request))
       return nodeJson(view, path, stat)

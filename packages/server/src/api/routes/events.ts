@@ -1,9 +1,13 @@
+import { type Change, hex } from '@zabra/core'
 import { eventTypes } from '@zabra/protocol'
-import { badRequest } from '../api-error.ts'
+import { ApiError, badRequest } from '../api-error.ts'
+import { SessionClients } from '../history/session-clients.ts'
 import type { WatchEvent } from '../internal-client.ts'
 import { samplesSchema, type Sample } from '../metrics-ring.ts'
+import { maySeePrivate } from '../roles.ts'
 import { streamed, type Call, type Route } from '../route.ts'
 import { openStream } from '../stream.ts'
+import { levelParameter, logFilter, logJson } from './log.ts'
 
 const collectMs = 100
 const changesMax = 500
@@ -40,11 +44,13 @@ export const events: readonly Route[] = [
     method: 'GET',
     path: '/events',
     summary:
-      'Server-sent events: changes at a path and below it, and metrics. It ends when the server stops serving',
+      'Server-sent events: changes at a path and below it, metrics, sessions and the log. It ends when the server stops serving',
     role: 'metadata',
     parameters: {
       path: { kind: 'path', description: 'Changes at this znode and below it' },
       metrics: { kind: 'flag', description: 'Each new sample of the metrics' },
+      sessions: { kind: 'flag', description: 'Sessions that begin and end' },
+      log: { ...levelParameter, description: `Lines of the log: ${levelParameter.description}` },
     },
     answer: 'text/event-stream',
     handle: stream,
@@ -52,18 +58,41 @@ export const events: readonly Route[] = [
 ]
 
 async function stream(call: Call): Promise<unknown> {
-  const { client, metrics, query } = call
+  const { client, live, metrics, query, role, view } = call
   const path = query.text('path')
   const wantsMetrics = query.flag('metrics')
-  if (path === undefined && !wantsMetrics) throw badRequest('path or metrics is missing')
+  const wantsSessions = query.flag('sessions')
+  const level = query.text('log')
+  if (path === undefined && !wantsMetrics && !wantsSessions && level === undefined) {
+    throw badRequest('path, metrics, sessions or log is missing')
+  }
+  if ((wantsSessions || level !== undefined) && !maySeePrivate(view, role)) {
+    throw new ApiError(403, 'role', 'Sessions and the log need the role admin')
+  }
   await openStream(call, async (send, ends) => {
     if (path !== undefined) {
       const changes = new Changes((told) => send('changes', told))
       ends.push(await client.watch(path, (event) => changes.add(event)), () => changes.stop())
     }
+    if (wantsSessions) {
+      const end = live.listen((change) => {
+        if (change.path === undefined) send('session', sessionJson(call, change))
+      })
+      ends.push(end)
+    }
+    if (level !== undefined) {
+      const isWanted = logFilter(level)
+      ends.push(view.log.onLine((line) => isWanted(line) && send('log', logJson(line))))
+    }
     if (wantsMetrics) ends.push(metrics.onSample((sample: Sample) => send('metrics', sample)))
   })
   return streamed
+}
+
+function sessionJson({ view, role }: Call, { session, kind, cause, timeMs }: Change): object {
+  const what = kind === 'openSession' ? 'opened' : cause === 'expired' ? 'expired' : 'closed'
+  const client = new SessionClients(view, role).of(session)
+  return { id: hex(session), what, time: new Date(timeMs).toISOString(), client }
 }
 
 interface Told {

@@ -1,7 +1,7 @@
 import { type Change, hex, passes } from '@zabra/core'
 import type { ServerView } from '../../view/server-view.ts'
 import { ApiError } from '../api-error.ts'
-import { includes, type Role } from '../clients.ts'
+import { includes, type Role } from '../roles.ts'
 import { PastAccess } from '../history/access.ts'
 import { SessionClients } from '../history/session-clients.ts'
 import { changeJson } from '../history/shapes.ts'

@@ -1,17 +1,11 @@
-import { type Change, type ChangeKind, type Difference, hex } from '@zabra/core'
+import { changeKinds, type Change, type ChangeKind, type Difference, hex } from '@zabra/core'
 import { permissions } from '@zabra/protocol'
 import { ApiError, badRequest } from '../api-error.ts'
-import { includes } from '../clients.ts'
+import { includes } from '../roles.ts'
 import { PastAccess } from '../history/access.ts'
 import { pointFrom } from '../history/points.ts'
 import { SessionClients } from '../history/session-clients.ts'
-import {
-  changeJson,
-  changeSchema,
-  kindWords,
-  pastNodeJson,
-  pastNodeSchema,
-} from '../history/shapes.ts'
+import { changeJson, changeSchema, pastNodeJson, pastNodeSchema } from '../history/shapes.ts'
 import { pathParameter, type Call, type Parameter, type Route } from '../route.ts'
 import { array, boolean, integer, nullable, object, text } from '../schema.ts'
 import { hexText, isoTime } from '../shapes.ts'
@@ -32,7 +26,7 @@ export const filterParameters = {
   session: { kind: 'text', description: 'By this session, as 0x and hexadecimal' },
   kinds: {
     kind: 'text',
-    description: `Of these kinds, separated by commas: ${kindWords.join(', ')}`,
+    description: `Of these kinds, separated by commas: ${changeKinds.join(', ')}`,
   },
 } as const satisfies Readonly<Record<string, Parameter>>
 
@@ -179,7 +173,7 @@ export function filterFrom({ query }: Pick<Call, 'query'>): AskedChanges {
     throw badRequest('session: expected 0x and hexadecimal digits')
   }
   const words = query.text('kinds')?.split(',') as ChangeKind[] | undefined
-  const unknown = words?.find((word) => !kindWords.includes(word))
+  const unknown = words?.find((word) => !changeKinds.includes(word))
   if (unknown !== undefined) throw badRequest(`kinds: there is no kind ${unknown}`)
   const path = query.text('path')
   if (query.flag('exact') && path === undefined) throw badRequest('exact needs a path')

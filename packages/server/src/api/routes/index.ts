@@ -4,9 +4,11 @@ import { changes } from './changes.ts'
 import { ensemble } from './ensemble.ts'
 import { events } from './events.ts'
 import { history } from './history.ts'
+import { historyDensity } from './history-density.ts'
 import { historyStream } from './history-stream.ts'
 import { load } from './load.ts'
 import { locks } from './locks.ts'
+import { log } from './log.ts'
 import { nodes } from './nodes.ts'
 import { past } from './past.ts'
 import { quota } from './quota.ts'
@@ -31,9 +33,11 @@ export const routes: readonly Route[] = [
   ...locks,
   ...load,
   ...events,
+  ...log,
   ...backup,
   ...history,
   ...past,
+  ...historyDensity,
   ...historyStream,
   ...undelete,
 ]

@@ -16,7 +16,7 @@ import {
 } from '@zabra/protocol'
 import { Slices } from '../../base/slices.ts'
 import { isRefused } from '../api-error.ts'
-import { includes } from '../clients.ts'
+import { includes } from '../roles.ts'
 import type { InternalClient } from '../internal-client.ts'
 import { pathParameter, type Call, type Route } from '../route.ts'
 import { array, boolean, choice, integer, nullable, object, text } from '../schema.ts'

@@ -1,6 +1,6 @@
 import { joinPath } from '@zabra/protocol'
-import { ApiError } from '../api-error.ts'
-import { pathParameter, streamed, type Call, type Route } from '../route.ts'
+import { sendBytes } from '../bytes.ts'
+import { pathParameter, type Call, type Route } from '../route.ts'
 import { array, integer, object, text } from '../schema.ts'
 import { aclJson, aclSchema, nodeJson, nodeSchema } from '../shapes.ts'
 import { childrenOf, statOf } from '../tree.ts'
@@ -70,57 +70,15 @@ export const nodes: readonly Route[] = [
   },
 ]
 
-async function data({ client, query, request, response, signal }: Call): Promise<unknown> {
-  const path = query.path()
-  const { data: bytes, stat } = await client.call('getData', { path, watch: false })
-  const all = bytes ?? new Uint8Array(0)
-  // A part of one version must not be mixed with one of another.
-  const tag = `"${stat.mzxid.toString(16)}"`
-  const wanted = request.headers.range
-  const ifRange = request.headers['if-range']
-  const range =
-    wanted === undefined || (ifRange !== undefined && ifRange !== tag)
-      ? undefined
-      : rangeIn(wanted, all.length)
-  if (range === 'outside') {
-    response.setHeader('Content-Range', `bytes */${all.length}`)
-    throw new ApiError(416, 'range', `The data has ${all.length} bytes`, path)
-  }
-  const part = range === undefined ? all : all.subarray(range.start, range.end)
-  response.writeHead(range === undefined ? 200 : 206, {
-    'Content-Type': 'application/octet-stream',
-    'Content-Length': part.length,
-    'Accept-Ranges': 'bytes',
-    ETag: tag,
-    'Zabra-Version': stat.version,
-    'Cache-Control': 'no-store',
-    // Users control the data: it must not become a page of this origin.
-    'Content-Disposition': 'attachment',
-    'Content-Security-Policy': "default-src 'none'; sandbox",
-    'X-Content-Type-Options': 'nosniff',
-    ...(range === undefined
-      ? {}
-      : { 'Content-Range': `bytes ${range.start}-${range.end - 1}/${all.length}` }),
+async function data(call: Call): Promise<unknown> {
+  const path = call.query.path()
+  const { data: bytes, stat } = await call.client.call('getData', { path, watch: false })
+  return sendBytes(call, {
+    path,
+    bytes: bytes ?? new Uint8Array(0),
+    tag: `"${stat.mzxid.toString(16)}"`,
+    version: stat.version,
   })
-  if (!signal.aborted) response.end(part)
-  return streamed
-}
-
-/** One range as in RFC 9110; undefined if the header asks for something unsupported. */
-function rangeIn(
-  header: string,
-  length: number,
-): { readonly start: number; readonly end: number } | 'outside' | undefined {
-  const [, first = '', last = ''] = /^bytes=(\d*)-(\d*)$/.exec(header.trim()) ?? []
-  if (first === '' && last === '') return undefined
-  if (first === '') {
-    const start = Math.max(0, length - Number(last))
-    return start < length ? { start, end: length } : 'outside'
-  }
-  const start = Number(first)
-  const end = last === '' ? length : Math.min(length, Number(last) + 1)
-  if (last !== '' && Number(last) < start) return undefined
-  return start < length ? { start, end } : 'outside'
 }
 
 async function children({ client, query, view }: Call): Promise<unknown> {

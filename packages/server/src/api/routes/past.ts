@@ -2,7 +2,8 @@ import { childrenAt, hex, type History, nodesAt, type PastTree, subtreeAt } from
 import { joinPath } from '@zabra/protocol'
 import { Slices } from '../../base/slices.ts'
 import { ApiError } from '../api-error.ts'
-import { includes } from '../clients.ts'
+import { sendBytes } from '../bytes.ts'
+import { includes } from '../roles.ts'
 import { PastAccess } from '../history/access.ts'
 import { atParameter, pointFrom } from '../history/points.ts'
 import { pastNodeJson, pastNodeSchema } from '../history/shapes.ts'
@@ -34,11 +35,11 @@ export const past: readonly Route[] = [
   {
     method: 'GET',
     path: '/history/data',
-    summary: 'The data of a znode as it was',
+    summary: 'The data of a znode as it was; Range asks for a part of it',
     role: 'read',
     parameters,
     answer: 'application/octet-stream',
-    errors: [404, 410, 501],
+    errors: [404, 410, 416, 501],
     handle: data,
   },
   {
@@ -121,23 +122,15 @@ function look(
 }
 
 async function data(call: Call): Promise<unknown> {
-  const { response, signal } = call
   const { path, tree, zxid } = await look(call, (at) => nodesAt([at], true))
-  const node = tree.node(path)!
-  const bytes = node.data ?? new Uint8Array(0)
-  response.writeHead(200, {
-    'Content-Type': 'application/octet-stream',
-    'Content-Length': bytes.length,
-    'Zabra-Version': node.stat.version,
-    'Zabra-Zxid': hex(zxid),
-    'Cache-Control': 'no-store',
-    // Users control the data: it must not become a page of this origin.
-    'Content-Disposition': 'attachment',
-    'Content-Security-Policy': "default-src 'none'; sandbox",
-    'X-Content-Type-Options': 'nosniff',
+  const { data: bytes, stat } = tree.node(path)!
+  return sendBytes(call, {
+    path,
+    bytes: bytes ?? new Uint8Array(0),
+    tag: `"${stat.mzxid.toString(16)}"`,
+    version: stat.version,
+    headers: { 'Zabra-Zxid': hex(zxid) },
   })
-  if (!signal.aborted) response.end(bytes)
-  return streamed
 }
 
 async function children(call: Call): Promise<unknown> {

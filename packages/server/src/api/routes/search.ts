@@ -1,7 +1,7 @@
 import { noNode } from '@zabra/core'
 import { Slices } from '../../base/slices.ts'
 import { ApiError } from '../api-error.ts'
-import { includes } from '../clients.ts'
+import { includes } from '../roles.ts'
 import { pathParameter, streamed, type Call, type Route } from '../route.ts'
 import type { ServerView } from '../../view/server-view.ts'
 import { VisiblePaths } from '../visible-paths.ts'

@@ -36,9 +36,15 @@ export const sessions: readonly Route[] = [
     parameters: {
       offset: { kind: 'integer', description: 'How many to skip' },
       limit: { kind: 'integer', description: 'How many at most', minimum: 1, maximum: pageMax },
+      filter: {
+        kind: 'text',
+        description: 'Only those whose id, address or identities contain this',
+      },
+      ids: { kind: 'text', description: 'Only these, separated by commas' },
     },
     answer: object({
       total: integer,
+      matching: integer,
       offset: integer,
       sessions: array(
         object({
@@ -108,10 +114,19 @@ async function list({ view, clients, query }: Call): Promise<unknown> {
     ...all.filter((id) => connected.has(id)),
     ...all.filter((id) => !connected.has(id)),
   ]
+  const filter = query.text('filter')?.toLowerCase() ?? ''
+  const ids = query.text('ids')?.split(',', pageMax)
+  const wanted = ids === undefined ? undefined : new Set(ids.map((id) => sessionIn('ids', id)))
+  const matching = ordered.filter(
+    (id) =>
+      wanted?.has(id) !== false &&
+      (filter === '' || nameOf(id, connected.get(id)).includes(filter)),
+  )
   const offset = query.integer('offset') ?? 0
-  const page = ordered.slice(offset, offset + (query.integer('limit') ?? 100))
+  const page = matching.slice(offset, offset + (query.integer('limit') ?? 100))
   return {
     total: all.length,
+    matching: matching.length,
     offset,
     sessions: page.map((id) => ({
       id: hex(id),
@@ -124,10 +139,17 @@ async function list({ view, clients, query }: Call): Promise<unknown> {
   }
 }
 
-function connectionJson(
-  view: ServerView,
-  socket: (ServerView['sockets'] extends ReadonlySet<infer Socket> ? Socket : never) | undefined,
-): object | null {
+type Socket = ServerView['sockets'] extends ReadonlySet<infer Each> ? Each : never
+
+/** What a filter looks at. */
+function nameOf(id: bigint, socket: Socket | undefined): string {
+  if (socket === undefined) return hex(id)
+  const { address, port, connection } = socket
+  const identities = connection.identities.map(identityText).join(' ')
+  return `${hex(id)} ${address}:${port} ${identities}`.toLowerCase()
+}
+
+function connectionJson(view: ServerView, socket: Socket | undefined): object | null {
   if (socket === undefined) return null
   const { connection, address, port } = socket
   const { session, latency } = connection
@@ -152,10 +174,12 @@ function connectionJson(
   }
 }
 
-function sessionFrom({ query }: Pick<Call, 'query'>): bigint {
-  const given = query.text('id') ?? ''
-  if (!/^0x[0-9a-f]{1,16}$/i.test(given)) throw badRequest('id: expected 0x and hexadecimal digits')
-  return BigInt.asIntN(64, BigInt(given))
+const sessionFrom = ({ query }: Pick<Call, 'query'>): bigint =>
+  sessionIn('id', query.text('id') ?? '')
+
+function sessionIn(name: string, given: string): bigint {
+  if (/^0x[0-9a-f]{1,16}$/i.test(given)) return BigInt.asIntN(64, BigInt(given))
+  throw badRequest(`${name}: expected 0x and hexadecimal digits`)
 }
 
 async function detail(call: Call): Promise<unknown> {

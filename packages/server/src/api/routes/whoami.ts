@@ -1,6 +1,6 @@
 import { serverState } from '../../view/server-state.ts'
 import { versionText } from '../../view/version.ts'
-import { roles } from '../clients.ts'
+import { roles } from '../roles.ts'
 import type { Route } from '../route.ts'
 import { array, boolean, choice, integer, object, text } from '../schema.ts'
 
@@ -10,15 +10,19 @@ export const whoami: readonly Route[] = [
     path: '/whoami',
     summary: 'Who the server takes the caller for, and what it lets it do',
     role: 'none',
+    isAlwaysAnswered: true,
     answer: object({
       role: choice(...roles),
       identities: array(object({ scheme: text, id: text })),
       server: object({ version: text, state: text, dataBytesMax: integer, isReadOnly: boolean }),
     }),
-    handle: ({ client, role, view }) =>
-      Promise.resolve({
+    handle: (call) => {
+      const { role, view } = call
+      // Without a leader the caller has no session.
+      const identities = view.peer.isServing ? call.client.identities : []
+      return Promise.resolve({
         role,
-        identities: client.identities.map(({ scheme, id }) => ({
+        identities: identities.map(({ scheme, id }) => ({
           scheme: scheme ?? '',
           // The part after the user name is a digest of the password.
           id: (scheme === 'digest' ? id?.split(':')[0] : id) ?? '',
@@ -29,6 +33,7 @@ export const whoami: readonly Route[] = [
           dataBytesMax: view.config.juteMaxBuffer,
           isReadOnly: view.peer.isReadOnly,
         },
-      }),
+      })
+    },
   },
 ]

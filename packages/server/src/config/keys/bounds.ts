@@ -110,4 +110,16 @@ export const guards = {
       departs: 'Only in zabra.',
     },
   ),
+  'api.identities': property(
+    text,
+    '',
+    'Identities and what they may do through the HTTP API, as role=scheme:id, separated by semicolons; a role is metadata, read, write or admin. ACLs apply too.',
+    { defaultText: 'none', departs: 'Only in zabra.' },
+  ),
+  'api.tokenFile': property(
+    path,
+    undefined,
+    'File with the tokens that programs may send to the HTTP API ([format](api.md#tokens)). It is read again when it changes.',
+    { defaultText: 'none', departs: 'Only in zabra.' },
+  ),
 } as const
