@@ -14,7 +14,8 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   client: ['@zabra/protocol'],
   recipes: ['@zabra/client', '@zabra/client/internal'],
   server: ['node', '@zabra/protocol', '@zabra/core', '@zabra/console'],
-  console: ['preact', 'preact/hooks', '@preact/signals'],
+  // These are types only, which leave nothing in the page.
+  console: ['preact', 'preact/hooks', '@preact/signals', '@zabra/protocol/http-api'],
   cli: ['node', '@zabra/protocol', '@zabra/client', '@zabra/recipes'],
   testing: ['node', '@zabra/client', '@zabra/client/internal', '@zabra/server', '@zabra/simulator'],
   simulator: [

@@ -1,6 +1,6 @@
 /** The ensemble: roles, elections on a time line, charts, hand-over, a rolling restart. */
 import type { Page } from 'playwright-core'
-import { check, type Stage } from './stage.ts'
+import { check, until, type Stage } from './stage.ts'
 
 export async function ensemble(stage: Stage): Promise<void> {
   const { ensemble: servers } = stage
@@ -48,11 +48,59 @@ export async function ensemble(stage: Stage): Promise<void> {
   const moved = await chart.getAttribute('aria-valuetext')
   check('keys read the charts', moved !== before && /UTC: server 1/.test(moved ?? ''), moved)
   await stage.axe(page, 'compared metrics')
+
+  await page.keyboard.press('End')
+  await page.keyboard.press('+')
+  await page.waitForURL(/from=.*to=/)
+  const spanMs = async (): Promise<number> => {
+    const [from, to] = await Promise.all(
+      ['aria-valuemin', 'aria-valuemax'].map((name) => chart.getAttribute(name)),
+    )
+    return Number(to) - Number(from)
+  }
+  const zoomedMs = await spanMs()
+  await page.keyboard.press('-')
+  await until(() => !page.url().includes('from='))
+  check('keys zoom into the charts, and out', zoomedMs < (await spanMs()), zoomedMs)
+  const box = (await chart.boundingBox())!
+  const middle = box.y + box.height / 2
+  await page.mouse.move(box.x + box.width / 2, middle)
+  await page.mouse.down()
+  await page.mouse.move(box.x + box.width * 0.8, middle, { steps: 4 })
+  await page.mouse.up()
+  await page.waitForURL(/from=.*to=/)
+  await page.getByRole('button', { name: 'Zoom out' }).click()
+  await until(() => !page.url().includes('from='))
+  check('so does dragging over one', true)
   await page.getByRole('button', { name: 'Server 1', exact: true }).click()
   await page.getByText('The same as a table').click()
   await page.getByRole('region', { name: 'Metrics', exact: true }).waitFor()
   await stage.axe(page, 'metrics as a table')
   await page.getByText('The same as a table').click()
+
+  // --- the log ---------------------------------------------------------------------------------
+  await page.getByRole('link', { name: 'Log', exact: true }).click()
+  const logged = page.getByRole('log')
+  await logged.getByText('zab: following').or(logged.getByText('zab: leading')).first().waitFor()
+  await page.getByRole('button', { name: 'Server 2', exact: true }).click()
+  await page.getByRole('heading', { name: 'Log of server 2' }).waitFor()
+  await page.getByText('lines appear as they are written').waitFor()
+  await page.getByLabel('Lines that contain').fill('elected leader')
+  await page.waitForURL(/text=elected/)
+  await logged.getByText('election: looking for a leader').waitFor({ state: 'detached' })
+  check('lines are found by their text, and the filter is in the address', true)
+  await page.getByLabel('Lines that contain').fill('')
+  await fetch(`${stage.baseOf(2)}api/v1/node`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ path: '/logged' }),
+  })
+  await logged.getByText('target=/logged').waitFor()
+  check('a line appears as it is written, and says who made a change', true)
+  await stage.axe(page, 'the log')
+  await page.getByRole('button', { name: 'Errors', exact: true }).click()
+  await page.getByText('Nothing was logged at this level.').waitFor()
+  await page.getByRole('link', { name: 'Servers', exact: true }).click()
 
   // --- a rolling restart -----------------------------------------------------------------------
   await page.getByRole('button', { name: 'Rolling restart' }).click()
@@ -92,6 +140,11 @@ export async function ensemble(stage: Stage): Promise<void> {
     await themed.getByRole('slider').first().waitFor()
     await stage.axe(themed, `the ensemble with charts, ${theme}`)
     await stage.picture(themed, `ensemble-${theme}`)
+    await stage.goTo(themed, '#/ensemble?show=log')
+    await themed.locator('.log-line').first().waitFor()
+    await themed.setViewportSize({ width: 1200, height: 760 })
+    await stage.axe(themed, `the log, ${theme}`)
+    await stage.picture(themed, `log-${theme}`)
     await themed.context().close()
   }
   const phone = await stage.open('dark', 390, 800)

@@ -318,6 +318,25 @@ async function moment(stage: Stage, page: Page, { whole }: Written): Promise<voi
   await page.getByLabel('At', { exact: true }).press('Enter')
   await page.getByText('Nothing is kept from that time').waitFor()
   check('a moment before all history is refused', true)
+  await page.getByLabel('At', { exact: true }).fill('0x100000000')
+  await page.getByLabel('At', { exact: true }).press('Enter')
+  await page.getByText('The past').first().waitFor()
+  await until(async () => (await slider.inputValue()) === (await slider.getAttribute('min')))
+  check('the slider of the first moment is at the beginning', true)
+  check(
+    'all transactions are counted above the slider',
+    /[34]\d\d transactions/.test(await page.locator('.time-slider').innerText()),
+    await page.locator('.time-slider').innerText(),
+  )
+
+  await stage.goTo(page, `#/history?${query({ show: 'moment', at: whole, path: '/shop/large' })}`)
+  await page.getByText('These are the first 64 KiB of 293 KiB').waitFor()
+  await page.getByRole('button', { name: 'Load all' }).click()
+  await page.getByRole('button', { name: 'Save as file' }).waitFor()
+  check(
+    'a large value of the past comes in slices, and whole when asked for',
+    (await page.getByLabel('Data', { exact: true }).innerText()).length === 300_000,
+  )
 
   await stage.goTo(page, `#/history?${query({ show: 'moment', at: whole, path: '/shop/workers' })}`)
   await page.getByRole('button', { name: 'Undelete' }).click()

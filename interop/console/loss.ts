@@ -66,4 +66,43 @@ export async function loss(stage: Stage): Promise<void> {
   await page.getByText('What you see may be out of date').waitFor({ state: 'detached' })
   check('with a quorum it is live again', true)
   await page.context().close()
+  await loadedEarly(stage)
+}
+
+/** A page that was loaded before its server could know where the consoles of the others are. */
+async function loadedEarly(stage: Stage): Promise<void> {
+  const { browser, base, ensemble, withConsole } = stage
+  for (const id of ensemble.ids) await ensemble.stop(id)
+  await ensemble.start(withConsole)
+  const context = await browser.newContext()
+  const page = await context.newPage()
+  page.setDefaultTimeout(30_000)
+  /** Members that know where the page comes from. */
+  const greeted = new Set<string>()
+  page.on('response', (response) => {
+    const { origin, pathname } = new URL(response.url())
+    if (pathname === '/api/openapi.json' && response.ok()) greeted.add(origin)
+  })
+  await page.goto(base)
+  await page.getByText('Not connected').waitFor()
+  await page.getByText('is looking for a leader').waitFor()
+  await page.getByRole('link', { name: 'The ensemble' }).click()
+  await page.getByText('3 servers, no leader').waitFor()
+  check(
+    'without a quorum the page shows which servers answer',
+    (await page.getByText('does not answer').count()) === 2,
+  )
+  await stage.axe(page, 'an ensemble without a leader')
+  await stage.picture(page, 'no-quorum-light')
+  await page.getByRole('link', { name: 'Its log' }).click()
+  await page.getByRole('log').getByText('election: looking for a leader').waitFor()
+  check('and the log of one that does', true)
+  for (const id of ensemble.ids) if (id !== withConsole) await ensemble.start(id)
+  await page.locator('.status.live').waitFor()
+  await untilAllLoaded(page)
+  await until(() => greeted.size === ensemble.ids.length - 1)
+  await ensemble.stop(withConsole)
+  await page.getByText('It goes on at server').waitFor()
+  check('a page goes on elsewhere that was loaded before the others were known', true)
+  await context.close()
 }

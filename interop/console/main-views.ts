@@ -56,6 +56,9 @@ export async function mainViews(stage: Stage): Promise<void> {
 
   await page.getByRole('button', { name: 'Edit', exact: true }).click()
   await page.getByLabel('Data of /app/made').fill('edited')
+  await page.getByRole('button', { name: 'Review changes' }).click()
+  await page.getByText('by hand').last().waitFor()
+  await stage.axe(page, 'an editor with its changes')
   await page.getByRole('button', { name: 'Save over version 0' }).click()
   await page.getByRole('button', { name: 'Edit', exact: true }).waitFor()
   check('data is saved', (await stage.read('/app/made')) === 'edited')
@@ -125,6 +128,26 @@ export async function mainViews(stage: Stage): Promise<void> {
       '"limit": 9007199254740993,',
     ),
   )
+  await page.getByRole('button', { name: 'Edit', exact: true }).click()
+  await page.getByLabel('Data of /app/config').fill('{\n  "a": 1\n  "b": 2\n}')
+  await page.getByText('It is not JSON any more, in line 3.').waitFor()
+  await page.getByLabel('Data of /app/config').press('Control+Home')
+  await page.getByLabel('Data of /app/config').press('ArrowDown')
+  await page.getByLabel('Data of /app/config').press('End')
+  await page.keyboard.type(',')
+  await page.getByText('It is not JSON any more').waitFor({ state: 'detached' })
+  await page.keyboard.press('Enter')
+  check(
+    'a new line is as far in as the one before',
+    (await page.getByLabel('Data of /app/config').inputValue()) === '{\n  "a": 1,\n  \n  "b": 2\n}',
+    await page.getByLabel('Data of /app/config').inputValue(),
+  )
+  await stage.axe(page, 'the editor of JSON')
+  await stage.picture(page, 'editor-light')
+  await page.keyboard.press('Control+s')
+  await page.getByRole('button', { name: 'Edit', exact: true }).waitFor()
+  check('Ctrl+S saves', (await stage.read('/app/config')).includes('"a": 1,'))
+  await stage.set('/app/config', '{"limit":9007199254740993,"names":["a","b"]}')
   await stage.show(page, '/app/binary')
   await page.getByText('00 01 02 fa fb fc').waitFor()
   check(
@@ -210,6 +233,16 @@ export async function mainViews(stage: Stage): Promise<void> {
   await page.getByText('you may administer').waitFor()
   await stage.goTo(page, '#/sessions')
   const id = sessionText(victim)
+  const rowOf = (session: RawClient) =>
+    page.getByRole('row').filter({ hasText: sessionText(session) })
+  await rowOf(client).getByText(`server ${ensemble.leader}`).waitFor()
+  await rowOf(victim).getByText(`server ${withConsole}`).waitFor()
+  check('each session has its server, whichever that is', true)
+  await page.getByLabel('Id, address or identity').fill(id.slice(-9))
+  await rowOf(client).waitFor({ state: 'detached' })
+  await page.waitForURL(/filter=/)
+  check('sessions are found by their id', (await rowOf(victim).count()) === 1)
+  await page.getByLabel('Id, address or identity').fill('')
   await page.getByRole('button', { name: `End session ${id}` }).click()
   await stage.axe(page, 'the end of a session')
   await page.locator('dialog').getByRole('button', { name: 'End session' }).click()

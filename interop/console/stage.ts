@@ -204,10 +204,10 @@ export class Stage implements AsyncDisposable {
   }
 
   async signIn(page: Page, user = 'boss', password = 'secret'): Promise<void> {
-    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click()
     await page.getByLabel('User').fill(user)
     await page.getByLabel('Password').fill(password)
-    await page.locator('dialog').getByRole('button', { name: 'Sign in' }).click()
+    await page.locator('dialog').getByRole('button', { name: 'Sign in', exact: true }).click()
     await page.getByRole('button', { name: `Sign out ${user}` }).waitFor()
   }
 

@@ -1,9 +1,12 @@
 /** The HTTP API of the server in use. */
+import type { AclJson } from '@zabra/protocol/http-api'
+import { noteDate } from './clock.ts'
 import type { Node } from './node.ts'
 import { noteZxid, server } from './servers.ts'
 import { credentials } from './state.ts'
 
 export type { Node }
+export type AclEntry = AclJson
 export interface Children {
   readonly node: Node
   readonly total: number
@@ -11,11 +14,6 @@ export interface Children {
   readonly offset: number
   readonly children: readonly Node[]
   readonly hidden: readonly string[]
-}
-export interface AclEntry {
-  readonly perms: string
-  readonly scheme: string
-  readonly id: string
 }
 export type Role = 'none' | 'metadata' | 'read' | 'write' | 'admin'
 export interface WhoAmI {
@@ -164,6 +162,7 @@ async function send(
     throw offline()
   })
   noteZxid(response.headers.get('zabra-applied'))
+  noteDate(response.headers.get('date'))
   if (!response.ok) throw await refusalOf(response)
   return response
 }
@@ -220,28 +219,28 @@ export interface Data {
   readonly version: number
 }
 
-/** The data of a znode, or its first bytes. */
-export async function getData(path: string, bytesMax?: number): Promise<Data> {
+/** What needs no request: there is no first byte of nothing. */
+export const noData = (version: number): Data => ({ bytes: new Uint8Array(0), total: 0, version })
+
+/** The data of a znode, now or at a point of the past, or its first bytes. */
+export async function getData(
+  { path, at }: { readonly path: string; readonly at?: string },
+  bytesMax?: number,
+): Promise<Data> {
   const range: Record<string, string> =
     bytesMax === undefined ? {} : { Range: `bytes=0-${bytesMax - 1}` }
-  const response = await fetch(urlOf('/data', { path }), { headers: headersOf(range) }).catch(
-    () => {
-      throw offline()
-    },
-  )
+  const route = at === undefined ? '/data' : '/history/data'
+  const init = { headers: headersOf(range) }
+  const response = await fetch(urlOf(route, { path, at }), init).catch(() => {
+    throw offline()
+  })
   noteZxid(response.headers.get('zabra-applied'))
-  // There is no first byte of nothing.
-  if (response.status === 416) return getData(path)
+  // It was emptied meanwhile.
+  if (response.status === 416) return getData({ path, ...(at === undefined ? {} : { at }) })
   if (!response.ok) throw await refusalOf(response)
   const bytes = new Uint8Array(await whole(response.arrayBuffer()))
   const total = Number(response.headers.get('content-range')?.split('/')[1] ?? bytes.length)
   return { bytes, total, version: Number(response.headers.get('zabra-version')) }
-}
-
-/** An answer that is bytes, whole. */
-export async function getBytes(path: string, query: Query): Promise<Uint8Array> {
-  const response = await send(path, query, { headers: headersOf() })
-  return new Uint8Array(await whole(response.arrayBuffer()))
 }
 
 /** Lines of JSON as they come. */

@@ -3,7 +3,7 @@ import type { ComponentType } from 'preact'
 import { Dialog } from './dialog.tsx'
 import { lazy } from './lazy.tsx'
 import { switchTo } from './live.ts'
-import { candidates, home, isAway, isChosen, nameOf, server } from './servers.ts'
+import { candidates, home, idle, isAway, isChosen, nameOf, server } from './servers.ts'
 import { SignIn } from './sign-in.tsx'
 import {
   announcement,
@@ -98,6 +98,17 @@ export function App() {
 
 function Lost() {
   const isAlone = candidates().length < 2
+  const { value } = idle
+  if (value !== undefined) {
+    const doing = value.state === 'looking' ? 'is looking for a leader' : `is ${value.state}`
+    return (
+      <p class="banner" role="alert">
+        No server serves: {nameOf(value.server)} {doing}. What you see may be out of date; trying
+        again. <a href={hrefOf('ensemble')}>The ensemble</a>{' '}
+        <a href={hrefOf('ensemble', { show: 'log' })}>Its log</a>
+      </p>
+    )
+  }
   return (
     <p class="banner" role="alert">
       The connection to {nameOf(server.value)} is lost. What you see may be out of date;{' '}

@@ -5,6 +5,7 @@ import {
   looksLikeYaml,
   pack,
   packingOf,
+  problemOf,
   tokensOf,
   unpack,
   unpackedBytesMax,
@@ -74,4 +75,17 @@ test('tokens together are the text', () => {
   expect(kindsOf('number', 'json', json)).toEqual(['1', '-2.5e3'])
   expect(kindsOf('key', 'yaml', yaml)).toEqual(['a', '"b c"', 'd', 'text with'])
   expect(kindsOf('comment', 'yaml', yaml)).toEqual(['# head', '# why'])
+})
+
+test.each([
+  ['{"a":1}', 'json', undefined],
+  ['{"a":1,\n"b":}', 'json', 'It is not JSON any more, in line 2.'],
+  ['{"a":1,\n"b":[1,\n\n2,]}', 'json', 'It is not JSON any more, in line 4.'],
+  ['{"a":1\n', 'json', 'It is not JSON any more, in line 2.'],
+  ['', 'json', 'It was JSON, and is empty now.'],
+  ['a:\n  b: 1\n', 'yaml', undefined],
+  ['a:\n\tb: 1\n', 'yaml', 'YAML does not allow tabs before a line: line 2.'],
+  ['{', 'text', undefined],
+] as const)('%j as %s has the problem %s', (text, form, problem) => {
+  expect(problemOf(text, form)).toBe(problem)
 })

@@ -1,8 +1,10 @@
 /** Detects the form of data: text, JSON, YAML, packed data, or bytes. */
 import { jsonOf, textOf } from './format.ts'
+import { jsonErrorAt } from './json-error.ts'
 
 export type Form = 'text' | 'json' | 'yaml' | 'hex'
 export type Packing = 'gzip' | 'deflate'
+export const packingNames = { gzip: 'gzip', deflate: 'zlib' } as const
 
 export interface Forms {
   readonly text: string | undefined
@@ -43,6 +45,19 @@ export function looksLikeYaml(text: string): boolean {
   // Of the lines that are neither, most belong to texts of several lines, which are indented.
   const indented = lines.filter((line) => /^\s+\S/.test(line) && !keys.includes(line))
   return new Set([...keys, ...others, ...indented]).size >= lines.length * 0.9
+}
+
+/** What is wrong with a text that should be of a form, in a sentence. */
+export function problemOf(text: string, form: Form): string | undefined {
+  if (form === 'yaml') {
+    const at = text.split('\n').findIndex((line) => /^ *\t/.test(line))
+    return at < 0 ? undefined : `YAML does not allow tabs before a line: line ${at + 1}.`
+  }
+  if (form !== 'json') return undefined
+  if (text.trim() === '') return 'It was JSON, and is empty now.'
+  const at = jsonErrorAt(text)
+  if (at === undefined) return undefined
+  return `It is not JSON any more, in line ${text.slice(0, at).split('\n').length}.`
 }
 
 export function packingOf(bytes: Uint8Array): Packing | undefined {

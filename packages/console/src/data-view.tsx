@@ -1,10 +1,10 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useMemo, useState } from 'preact/hooks'
-import { ApiError, change, getData, type Data } from './api.ts'
+import type { Data } from './api.ts'
 import {
   bestForm,
   formsOf,
-  pack,
+  packingNames,
   packingOf,
   tokensOf,
   unpack,
@@ -13,17 +13,19 @@ import {
   type Packing,
   type Unpacked,
 } from './content.ts'
-import { Problem } from './dialog.tsx'
-import { bytesText, hexOf, textOf } from './format.ts'
+import { Editor } from './editor.tsx'
+import { bytesText, hexOf } from './format.ts'
 import { knownFormat } from './known-formats.ts'
-import { merge } from './merge.ts'
 import { nameOf } from './paths.ts'
-import { announcement, mayWrite, place } from './state.ts'
+import { mayWrite, place } from './state.ts'
+import { Tokens } from './tokens.tsx'
 
 const formNames = { text: 'Text', json: 'JSON', yaml: 'YAML', hex: 'Hex' } as const
-const packingNames = { gzip: 'gzip', deflate: 'zlib' } as const
 /** A dump is five times as long as what it shows. */
 const hexBytesMax = 256 * 1024
+
+/** More of a value is only loaded when it is asked for. */
+export const firstBytes = 64 * 1024
 
 interface Props {
   readonly path: string
@@ -188,15 +190,7 @@ function DataShow({ path, bytes, isWhole, actions, children }: ShowProps) {
         <p class="muted">No data.</p>
       ) : (
         <pre tabIndex={0} aria-label="Data">
-          {tokensOf(content, form).map(({ text, kind }, at) =>
-            kind === '' ? (
-              text
-            ) : (
-              <span key={at} class={`t-${kind}`}>
-                {text}
-              </span>
-            ),
-          )}
+          <Tokens tokens={tokensOf(content, form)} />
         </pre>
       )}
     </div>
@@ -219,124 +213,4 @@ function KnownFormat({ path, text }: { readonly path: string; readonly text: str
       </dl>
     </section>
   )
-}
-
-interface EditorProps {
-  readonly path: string
-  readonly text: string
-  readonly version: number
-  /** Applied to the text before it is saved. */
-  readonly packing: Packing | undefined
-  readonly onEnd: (isSaved: boolean) => void
-}
-
-interface Conflict {
-  readonly theirs: string | undefined
-  readonly version: number
-  readonly merged: string | undefined
-}
-
-/** Saves over the version that it began with, and over no other. */
-function Editor({ path, text: base, version: first, packing, onEnd }: EditorProps) {
-  const [text, setText] = useState(base)
-  const [version, setVersion] = useState(first)
-  const [conflict, setConflict] = useState<Conflict | undefined>(undefined)
-  const [error, setError] = useState<unknown>(undefined)
-  const save = async (over: number): Promise<void> => {
-    try {
-      await change('PUT', '/data', { path, version: over }, await bodyOf(text, packing))
-      announcement.value = `${path} is saved`
-      onEnd(true)
-    } catch (fault) {
-      setError(fault)
-      if (!(fault instanceof ApiError) || fault.code !== 'badVersion') return
-      try {
-        const now = await getData(path)
-        const theirs = await textIn(now.bytes, packing)
-        const merged = theirs === undefined ? undefined : merge(base, text, theirs)
-        setConflict({ theirs, version: now.version, merged })
-      } catch (other) {
-        setError(other)
-      }
-    }
-  }
-  return (
-    <form
-      class="data"
-      onSubmit={(event) => {
-        event.preventDefault()
-        void save(version)
-      }}
-    >
-      <textarea
-        aria-label={`Data of ${path}`}
-        rows={14}
-        value={text}
-        onInput={(event) => setText(event.currentTarget.value)}
-      />
-      {packing !== undefined && (
-        <p class="muted">It is packed with {packingNames[packing]} again when it is saved.</p>
-      )}
-      {conflict === undefined ? (
-        <Problem error={error} />
-      ) : (
-        <div class="conflict" role="alert">
-          <h3>Somebody else has changed it meanwhile: it is version {conflict.version} now</h3>
-          <pre tabIndex={0} aria-label="The data as it is now">
-            {conflict.theirs ?? 'It is not text any more.'}
-          </pre>
-          <div class="line">
-            {conflict.merged !== undefined && (
-              <button
-                type="button"
-                onClick={() => {
-                  setText(conflict.merged ?? text)
-                  setVersion(conflict.version)
-                  setConflict(undefined)
-                  setError('Both changes are in the text above: look at it, then save')
-                }}
-              >
-                Merge both
-              </button>
-            )}
-            <button type="button" onClick={() => onEnd(true)}>
-              Keep theirs
-            </button>
-            <button type="button" class="danger" onClick={() => void save(conflict.version)}>
-              Replace theirs by mine
-            </button>
-          </div>
-        </div>
-      )}
-      <div class="line">
-        <button class="primary" disabled={conflict !== undefined || text === base}>
-          Save over version {version}
-        </button>
-        <button type="button" onClick={() => onEnd(false)}>
-          Cancel
-        </button>
-      </div>
-    </form>
-  )
-}
-
-async function bodyOf(text: string, packing: Packing | undefined): Promise<object> {
-  if (packing === undefined) return { data: text }
-  const packed = await pack(new TextEncoder().encode(text), packing)
-  // In parts: a call does not take arguments without limit.
-  let binary = ''
-  for (let at = 0; at < packed.length; at += 8192) {
-    binary += String.fromCharCode(...packed.subarray(at, at + 8192))
-  }
-  return { data: btoa(binary), encoding: 'base64' }
-}
-
-async function textIn(
-  bytes: Uint8Array,
-  packing: Packing | undefined,
-): Promise<string | undefined> {
-  if (packing === undefined) return textOf(bytes)
-  if (packingOf(bytes) !== packing) return undefined
-  const unpacked = await unpack(bytes, packing)
-  return unpacked?.isWhole === true ? textOf(unpacked.bytes) : undefined
 }

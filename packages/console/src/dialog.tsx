@@ -1,5 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
+import { ApiError } from './api.ts'
+import { credentials, isSigningIn } from './state.ts'
 
 interface Props {
   readonly title: string
@@ -37,13 +39,24 @@ export function Dialog({ title, onClose, isWide = false, children }: Props) {
   )
 }
 
+const deniedCodes = new Set(['noAuth', 'role', 'signIn'])
+
 /** Why something did not work: an error, or a sentence. */
 export function Problem({ error }: { readonly error: unknown }) {
   const text = error instanceof Error ? error.message : error
   if (typeof text !== 'string') return null
+  const isDenied = error instanceof ApiError && deniedCodes.has(error.code)
   return (
     <p class="problem" role="alert">
       {text}
+      {isDenied && credentials.value === undefined && (
+        <>
+          .{' '}
+          <button type="button" onClick={() => (isSigningIn.value = true)}>
+            Sign in as somebody who may
+          </button>
+        </>
+      )}
     </p>
   )
 }

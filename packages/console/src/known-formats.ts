@@ -1,4 +1,5 @@
 /** Recognizes znodes of well-known programs by path and data. */
+import { serverNowMs } from './clock.ts'
 import { lastingText } from './format.ts'
 
 export interface Known {
@@ -265,6 +266,6 @@ function hostOf({ host, port }: Fields): string | undefined {
 function timeOf(value: unknown): string | undefined {
   const ms = Number(value)
   if (value === null || value === undefined || !Number.isFinite(ms) || ms <= 0) return undefined
-  const ago = lastingText(Date.now() - ms)
+  const ago = lastingText(serverNowMs() - ms)
   return `${new Date(ms).toISOString().replace('T', ' ').slice(0, 19)} UTC, ${ago} ago`
 }

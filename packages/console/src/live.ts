@@ -6,10 +6,11 @@ import { ApiError, events, get, greet, whoAmIAt, type Ensemble, type WhoAmI } fr
 import {
   candidates,
   forgetZxid,
+  idle,
   isAway,
   isBehind,
   isChosen,
-  learn,
+  learnServers,
   nameOf,
   server,
   servers,
@@ -33,6 +34,8 @@ const longestPauseMs = 5000
 /** How long a server may be behind what this page has shown before it is taken anyway. */
 const catchUpMsMax = 15_000
 const learnEveryMs = 15_000
+/** The first pause while a member does not answer. */
+const learnAgainMs = 2000
 let attempt = new AbortController()
 
 /** Starts again at once, as somebody else for example. */
@@ -57,6 +60,7 @@ export async function follow(): Promise<void> {
     const { signal } = attempt
     let wasOpen = false
     let isAnyBehind = false
+    let idleNow: typeof idle.value
     for (const candidate of candidates()) {
       try {
         await session(candidate, signal, () => (wasOpen = true))
@@ -67,12 +71,19 @@ export async function follow(): Promise<void> {
           await aborted(signal)
         }
         isAnyBehind ||= error instanceof Behind
+        if (error instanceof Idle) {
+          const { found } = error
+          idleNow ??= { server: candidate, state: found.server.state }
+          // There is nothing to follow, but the ensemble and the log can be looked at.
+          who.value ??= found
+        }
       }
       if (signal.aborted) break
       lose()
       if (wasOpen) break
     }
     if (signal.aborted) continue
+    idle.value = idleNow
     if (!isAnyBehind) behindSince = undefined
     else if (Date.now() - (behindSince ??= Date.now()) > catchUpMsMax) forgetZxid()
     pauseMs = wasOpen ? firstPauseMs : Math.min(longestPauseMs, pauseMs * 2)
@@ -83,6 +94,16 @@ export async function follow(): Promise<void> {
 
 /** A server that has applied less than this page has shown: with it, the page would go back in time. */
 class Behind extends Error {}
+
+/** A server that answers, but has no leader. */
+class Idle extends Error {
+  readonly found: WhoAmI
+
+  constructor(found: WhoAmI) {
+    super()
+    this.found = found
+  }
+}
 
 /** Credentials are the same at every member, so the next one would deny them, too. */
 function isDenial(error: unknown): error is ApiError {
@@ -98,22 +119,30 @@ async function session(candidate: Server, signal: AbortSignal, onOpen: () => voi
     arrive(candidate, found)
     throw new ApiError(401, 'signIn', 'Sign in to see this server')
   }
-  let learning: ReturnType<typeof setInterval> | undefined
+  let learning: ReturnType<typeof setTimeout> | undefined
+  let isOver = false
+  const learn = async (againMs: number): Promise<void> => {
+    const isComplete = await learnMembers()
+    const pauseMs = isComplete ? learnEveryMs : Math.min(learnEveryMs, againMs)
+    if (!isOver) learning = setTimeout(() => void learn(pauseMs * 2), pauseMs)
+  }
   try {
     for await (const { event, data } of events({ path: '/' }, { origin, signal })) {
       if (event === 'ready') {
         arrive(candidate, found)
         onOpen()
         open()
-        void learnMembers()
-        learning = setInterval(() => void learnMembers(), learnEveryMs)
+        void learn(learnAgainMs)
       } else if (event === 'changes') {
         const { changes, isTruncated } = data as { changes: Change[]; isTruncated: boolean }
         for (const listener of changeListeners) listener(changes, isTruncated)
       }
     }
+  } catch (error) {
+    throw error instanceof ApiError && error.code === 'notServing' ? new Idle(found) : error
   } finally {
-    clearInterval(learning)
+    isOver = true
+    clearTimeout(learning)
   }
 }
 
@@ -133,19 +162,24 @@ function open(): void {
       : 'Connected again'
   }
   link.value = 'live'
+  idle.value = undefined
   signInReason.value = undefined
   generation.value++
 }
 
-/** Where the other members are. They must know this page before its own server is gone. */
-async function learnMembers(): Promise<void> {
+/**
+ * Where the other members are. They must know this page before its own server is gone. False if one
+ * of them does not answer, so that its port may not be known.
+ */
+async function learnMembers(): Promise<boolean> {
   const { members } = await get<Ensemble>('/ensemble').catch(() => ({ members: [] }))
-  if (members.length === 0) return
-  learn(members)
+  if (members.length === 0) return false
+  learnServers(members)
   const { origin } = server.value
   await Promise.all(
     servers.value.filter((each) => each.origin !== origin).map((each) => greet(each.origin)),
   )
+  return members.every(({ state }) => state !== 'unreachable')
 }
 
 function lose(): void {

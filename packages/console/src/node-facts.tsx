@@ -16,7 +16,7 @@ export function Crumbs({ path, hrefAt }: CrumbsProps) {
       {parts.map((part, at) => {
         const to = `/${parts.slice(0, at + 1).join('/')}`
         return (
-          <span key={to}>
+          <span key={to} class="crumb">
             {at > 0 && '/'}
             {to === path ? part : <a href={hrefAt(to)}>{part}</a>}
           </span>

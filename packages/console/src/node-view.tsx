@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { ApiError, get, getData, type Data, type Node } from './api.ts'
+import { ApiError, get, getData, noData, type Data, type Node } from './api.ts'
 import { AclView } from './acl-view.tsx'
-import { DataView } from './data-view.tsx'
+import { DataView, firstBytes } from './data-view.tsx'
 import { CreateDialog } from './create-dialog.tsx'
 import { DeleteDialog } from './delete-dialog.tsx'
 import { Problem } from './dialog.tsx'
@@ -10,9 +10,6 @@ import { changeListeners, generation, hrefOf, mayRead, mayWrite } from './state.
 import { parentOf } from './paths.ts'
 import { QuotaView } from './quota-view.tsx'
 import { favorites } from './stored-list.ts'
-
-/** More of a value is only loaded when it is asked for. */
-const firstBytes = 64 * 1024
 
 /** One znode: what it is, its data, and what may be done with it. */
 export function NodeView({ path }: { readonly path: string }) {
@@ -23,8 +20,10 @@ export function NodeView({ path }: { readonly path: string }) {
   const [dialog, setDialog] = useState<'create' | 'delete' | undefined>(undefined)
   const wantsAll = useRef(false)
   const load = async (): Promise<void> => {
+    let found: Node
     try {
-      setNode(await get<Node>('/node', { path }))
+      found = await get<Node>('/node', { path })
+      setNode(found)
       setError(undefined)
     } catch (fault) {
       // While the server is away, what was seen last stays.
@@ -35,7 +34,8 @@ export function NodeView({ path }: { readonly path: string }) {
     }
     if (!mayRead.value) return
     try {
-      setData(await getData(path, wantsAll.current ? undefined : firstBytes))
+      const bytesMax = wantsAll.current ? undefined : firstBytes
+      setData(found.dataLength > 0 ? await getData({ path }, bytesMax) : noData(found.version))
       setDataError(undefined)
     } catch (fault) {
       if (fault instanceof ApiError && fault.status === 0) return

@@ -11,6 +11,10 @@ export interface Server {
 export const home = location.origin
 /** The server in use. */
 export const server = signal<Server>({ id: undefined, origin: home })
+/** While no server serves, one that answers, and what it does instead. */
+export const idle = signal<{ readonly server: Server; readonly state: string } | undefined>(
+  undefined,
+)
 /** All members with a console, as the ensemble says. */
 export const servers = signal<readonly Server[]>([])
 export const isAway = computed(() => server.value.origin !== home)
@@ -47,7 +51,7 @@ export function candidates(): readonly Server[] {
 }
 
 /** The page's own server is known by the name in the address bar, the others by what they say. */
-export function learn(
+export function learnServers(
   members: readonly {
     readonly id: string
     readonly isSelf: boolean

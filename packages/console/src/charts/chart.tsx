@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals'
-import { useMemo } from 'preact/hooks'
+import { useMemo, useState } from 'preact/hooks'
 import { useWidth } from '../use-width.ts'
-import { byteTicks, tickText, timeTicks, valueTicks } from './scale.ts'
+import { byteTicks, timeTicks, valueTicks } from './scale.ts'
 
 export interface Point {
   readonly time: number
@@ -20,17 +20,24 @@ interface Props {
   readonly gapMs: number
   readonly text: (value: number) => string
   readonly isBytes: boolean
+  /** A part of the time was chosen; without one, all of it. */
+  readonly onZoom: (part?: { readonly fromMs: number; readonly toMs: number }) => void
 }
 
 /** The time that is read off in all charts at once. */
 const cursor = signal<number | undefined>(undefined)
 
+/** A shorter drag is a click. */
+const dragMin = 6
+/** The least time that is worth looking at. */
+const spanMsMin = 15_000
 const height = 150
 const margin = { top: 8, right: 10, bottom: 20, left: 64 }
 const bottom = height - margin.bottom
 
-/** Values over time; a pointer, or the arrow keys, read them off. */
-export function Chart({ title, series, fromMs, toMs, gapMs, text, isBytes }: Props) {
+/** Values over time; a pointer, or the arrow keys, read them off, and zoom into a part. */
+export function Chart(props: Props) {
+  const { title, series, fromMs, toMs, gapMs, text, isBytes, onZoom } = props
   const [box, width] = useWidth<HTMLDivElement>(200)
   const highest = Math.max(0, ...series.flatMap(({ points }) => points.map(({ value }) => value)))
   const ticks = isBytes ? byteTicks(highest) : valueTicks(highest)
@@ -38,6 +45,12 @@ export function Chart({ title, series, fromMs, toMs, gapMs, text, isBytes }: Pro
   const span = Math.max(1, toMs - fromMs)
   const inner = width - margin.left - margin.right
   const x = (time: number): number => margin.left + ((time - fromMs) / span) * inner
+  const [drag, setDrag] = useState<{ readonly from: number; readonly to: number } | undefined>()
+  const timeAt = (event: PointerEvent): number => {
+    const { left } = (event.currentTarget as Element).getBoundingClientRect()
+    const time = fromMs + ((event.clientX - left - margin.left) / inner) * span
+    return Math.min(toMs, Math.max(fromMs, time))
+  }
   const y = (value: number): number => bottom - (value / top) * (bottom - margin.top)
   const drawn = useMemo(
     () => (
@@ -56,7 +69,7 @@ export function Chart({ title, series, fromMs, toMs, gapMs, text, isBytes }: Pro
             </text>
           </g>
         ))}
-        {timeTicks(fromMs, toMs, Math.floor(inner / 70)).map((time) => (
+        {timeTicks(fromMs, toMs, Math.floor(inner / 62)).map(({ time, text: label }) => (
           <text
             key={time}
             class="tick"
@@ -64,9 +77,10 @@ export function Chart({ title, series, fromMs, toMs, gapMs, text, isBytes }: Pro
             y={height - 5}
             text-anchor={x(time) > width - 24 ? 'end' : 'middle'}
           >
-            {tickText(time, span)}
+            {label}
           </text>
         ))}
+        {series.length === 1 && <path class="area" d={areaOf(series[0]!.points, x, y, gapMs)} />}
         {series.map(({ name, points }, at) => (
           <path key={name} class={`line series-${at}`} d={pathOf(points, x, y, gapMs)} />
         ))}
@@ -80,17 +94,39 @@ export function Chart({ title, series, fromMs, toMs, gapMs, text, isBytes }: Pro
         <strong>{title}</strong>
         <Legend series={series} text={text} />
       </figcaption>
-      <Reader title={title} series={series} fromMs={fromMs} toMs={toMs} text={text}>
+      <Reader {...props}>
         {(at) => (
           <div
             ref={box}
-            onPointerMove={(event) => {
-              const { left } = event.currentTarget.getBoundingClientRect()
-              cursor.value = fromMs + ((event.clientX - left - margin.left) / inner) * span
+            onPointerDown={(event) => {
+              if (event.button !== 0) return
+              event.currentTarget.setPointerCapture(event.pointerId)
+              setDrag({ from: timeAt(event), to: timeAt(event) })
             }}
+            onPointerMove={(event) => {
+              cursor.value = timeAt(event)
+              if (drag !== undefined) setDrag({ from: drag.from, to: timeAt(event) })
+            }}
+            onPointerUp={() => {
+              setDrag(undefined)
+              if (drag === undefined || Math.abs(x(drag.to) - x(drag.from)) < dragMin) return
+              const [start, end] = [drag.from, drag.to].toSorted((a, b) => a - b)
+              onZoom(partOf(start!, end!))
+            }}
+            onPointerCancel={() => setDrag(undefined)}
             onPointerLeave={() => (cursor.value = undefined)}
+            onDblClick={() => onZoom()}
           >
             <svg class="plot" width={width} height={height} aria-hidden="true">
+              {drag !== undefined && (
+                <rect
+                  class="zoom"
+                  x={Math.min(x(drag.from), x(drag.to))}
+                  width={Math.abs(x(drag.to) - x(drag.from))}
+                  y={margin.top}
+                  height={bottom - margin.top}
+                />
+              )}
               {drawn}
               {at !== undefined && at >= fromMs && at <= toMs && (
                 <>
@@ -119,12 +155,12 @@ export function Chart({ title, series, fromMs, toMs, gapMs, text, isBytes }: Pro
   )
 }
 
-interface ReaderProps extends Pick<Props, 'title' | 'series' | 'fromMs' | 'toMs' | 'text'> {
+interface ReaderProps extends Props {
   readonly children: (at: number | undefined) => preact.JSX.Element
 }
 
 /** Makes a chart readable by keys and by ear: each step is said with the values there. */
-function Reader({ title, series, fromMs, toMs, text, children }: ReaderProps) {
+function Reader({ title, series, fromMs, toMs, text, onZoom, children }: ReaderProps) {
   const at = cursor.value
   const now = Math.min(toMs, Math.max(fromMs, at ?? toMs))
   const times = series[0]?.points ?? []
@@ -136,6 +172,11 @@ function Reader({ title, series, fromMs, toMs, text, children }: ReaderProps) {
       PageDown: 12,
       Home: -times.length,
       End: times.length,
+    }
+    if (event.key === '+' || event.key === '-') {
+      event.preventDefault()
+      const quarter = (toMs - fromMs) / 4
+      return event.key === '+' ? onZoom(partOf(now - quarter, now + quarter)) : onZoom()
     }
     const step = steps[event.key]
     if (step === undefined || times.length === 0) return
@@ -149,6 +190,7 @@ function Reader({ title, series, fromMs, toMs, text, children }: ReaderProps) {
       tabIndex={0}
       role="slider"
       aria-label={`${title} over time`}
+      aria-keyshortcuts="+ -"
       aria-valuemin={fromMs}
       aria-valuemax={toMs}
       aria-valuenow={Math.round(now)}
@@ -180,6 +222,12 @@ function Legend({ series, text }: Pick<Props, 'series' | 'text'>) {
   )
 }
 
+/** A part of the time that is not too short to show anything. */
+function partOf(fromMs: number, toMs: number): { fromMs: number; toMs: number } {
+  const more = Math.max(0, (spanMsMin - (toMs - fromMs)) / 2)
+  return { fromMs: Math.floor(fromMs - more), toMs: Math.ceil(toMs + more) }
+}
+
 function valuesText(series: readonly Series[], at: number, text: Props['text']): string {
   return series
     .map(({ name, points }) => {
@@ -203,6 +251,27 @@ function pathOf(
       return `${isGap ? 'M' : 'L'}${x(time).toFixed(1)} ${y(value).toFixed(1)}`
     })
     .join('')
+}
+
+/** What is below a line, from gap to gap. */
+function areaOf(
+  points: readonly Point[],
+  x: (time: number) => number,
+  y: (value: number) => number,
+  gapMs: number,
+): string {
+  const base = y(0).toFixed(1)
+  let drawn = ''
+  for (const [at, { time }] of points.entries()) {
+    const before = points[at - 1]
+    const after = points[at + 1]
+    const isFirst = before === undefined || time - before.time > gapMs
+    const isLast = after === undefined || after.time - time > gapMs
+    if (isFirst) drawn += `M${x(time).toFixed(1)} ${base}`
+    drawn += `L${x(time).toFixed(1)} ${y(points[at]!.value).toFixed(1)}`
+    if (isLast) drawn += `L${x(time).toFixed(1)} ${base}Z`
+  }
+  return drawn
 }
 
 function nearest(points: readonly Point[], time: number): Point | undefined {

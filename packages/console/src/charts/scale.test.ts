@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { byteTicks, tickText, timeTicks, valueTicks } from './scale.ts'
+import { byteTicks, timeTicks, valueTicks } from './scale.ts'
 
 test.each([
   [0, [0, 1]],
@@ -17,7 +17,7 @@ test.each([
 test('times of a grid are round and inside', () => {
   const from = Date.parse('2026-01-01T10:03:20Z')
   const ticks = timeTicks(from, from + 3_600_000, 6)
-  expect(ticks.map((each) => tickText(each, 3_600_000))).toEqual([
+  expect(ticks.map(({ text }) => text)).toEqual([
     '10:10',
     '10:20',
     '10:30',
@@ -25,7 +25,12 @@ test('times of a grid are round and inside', () => {
     '10:50',
     '11:00',
   ])
-  expect(tickText(from, 60_000)).toBe('10:03:20')
+  const texts = (spanMs: number, countMax: number): readonly string[] =>
+    timeTicks(from, from + spanMs, countMax).map(({ text }) => text)
+  expect(texts(60_000, 4)).toEqual(['10:03:30', '10:03:45', '10:04:00', '10:04:15'])
+  // Two ticks of one minute must not have the same text.
+  expect(texts(300_000, 10).slice(0, 2)).toEqual(['10:03:30', '10:04:00'])
+  expect(texts(4 * 86_400_000, 2)).toEqual(['01-03 00:00', '01-05 00:00'])
 })
 
 test('bytes have a grid of round KiB or MiB', () => {

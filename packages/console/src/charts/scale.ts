@@ -17,6 +17,7 @@ export function byteTicks(highest: number): readonly number[] {
 }
 
 const minuteMs = 60_000
+const dayMs = 86_400_000
 const steps = [
   1 / 60,
   1 / 12,
@@ -36,18 +37,24 @@ const steps = [
   2880,
 ].map((minutes) => minutes * minuteMs)
 
-/** Round times between two, at most `countMax`. */
-export function timeTicks(fromMs: number, toMs: number, countMax: number): readonly number[] {
-  const rough = (toMs - fromMs) / Math.max(1, countMax)
-  const step = steps.find((each) => each >= rough) ?? Math.ceil(rough / 86_400_000) * 86_400_000
-  const made: number[] = []
-  for (let at = Math.ceil(fromMs / step) * step; at <= toMs; at += step) made.push(at)
-  return made
+export interface TimeTick {
+  readonly time: number
+  /** A time of day, with seconds where they differ, or a date where days do. */
+  readonly text: string
 }
 
-/** A time of day, with seconds where the ticks are closer than a minute, and a date where days apart. */
-export function tickText(timeMs: number, spanMs: number): string {
-  const iso = new Date(timeMs).toISOString()
-  if (spanMs > 2 * 86_400_000) return iso.slice(5, 16).replace('T', ' ')
-  return spanMs < 4 * minuteMs ? iso.slice(11, 19) : iso.slice(11, 16)
+/** Round times between two, at most `countMax`. */
+export function timeTicks(fromMs: number, toMs: number, countMax: number): readonly TimeTick[] {
+  const rough = (toMs - fromMs) / Math.max(1, countMax)
+  const step = steps.find((each) => each >= rough) ?? Math.ceil(rough / dayMs) * dayMs
+  const made: TimeTick[] = []
+  for (let time = Math.ceil(fromMs / step) * step; time <= toMs; time += step) {
+    const iso = new Date(time).toISOString()
+    const text =
+      toMs - fromMs > 2 * dayMs
+        ? iso.slice(5, 16).replace('T', ' ')
+        : iso.slice(11, step < minuteMs ? 19 : 16)
+    made.push({ time, text })
+  }
+  return made
 }

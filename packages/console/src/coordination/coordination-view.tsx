@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import { serverNowMs } from '../clock.ts'
 import { get } from '../api.ts'
 import { Problem } from '../dialog.tsx'
 import { countText } from '../format.ts'
@@ -34,7 +35,7 @@ export function CoordinationView() {
   const ask = (): Promise<Coordination> => get('/locks', { path: '/' })
   const { value, error, again } = usePolled(ask, 3000, 'locks')
   const [ending, setEnding] = useState<string | undefined>(undefined)
-  const nowMs = Date.now()
+  const nowMs = serverNowMs()
   const path = place.value.query.get('line')
   return (
     <div class="page">

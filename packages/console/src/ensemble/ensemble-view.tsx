@@ -1,23 +1,47 @@
 import { useState } from 'preact/hooks'
 import { change, get, type Ensemble } from '../api.ts'
+import { serverNowMs } from '../clock.ts'
 import { Dialog, Problem } from '../dialog.tsx'
 import { usePolled } from '../polled.ts'
-import { servers } from '../servers.ts'
-import { announcement, go, isAdmin, place } from '../state.ts'
+import { idle, server, servers } from '../servers.ts'
+import { announcement, go, hrefOf, isAdmin, place } from '../state.ts'
+import { LogView } from './log.tsx'
 import { Metrics } from './metrics.tsx'
 import { RollingRestart } from './restart.tsx'
 import { ServerCard } from './server-card.tsx'
 import { Timeline } from './timeline.tsx'
 
-/** The servers, who leads and led, their metrics, and a rolling restart. */
+/** The servers, and their logs. */
 export function EnsembleView() {
-  const { value, error, again } = usePolled(() => get<Ensemble>('/ensemble'), 2000, 'ensemble')
+  const isLog = place.value.query.get('show') === 'log'
+  return (
+    <div class="page">
+      <nav class="tabs" aria-label="Ensemble">
+        <a href={hrefOf('ensemble')} aria-current={isLog ? undefined : 'page'}>
+          Servers
+        </a>
+        <a href={hrefOf('ensemble', { show: 'log' })} aria-current={isLog ? 'page' : undefined}>
+          Log
+        </a>
+      </nav>
+      {isLog ? <LogView /> : <Servers />}
+    </div>
+  )
+}
+
+/** Who leads and led, metrics, and a rolling restart. */
+function Servers() {
+  const { value, error, again } = usePolled(
+    () => get<Ensemble>('/ensemble', {}, { origin: (idle.value?.server ?? server.value).origin }),
+    2000,
+    idle.value?.server.origin ?? '',
+  )
   const [isHandingOver, setHandingOver] = useState(false)
   const { query } = place.value
   const beganMs = Date.parse(query.get('restart') ?? '')
   const isRestarting = !Number.isNaN(beganMs)
   return (
-    <div class="page">
+    <>
       <Problem error={error} />
       {value !== undefined && (
         <>
@@ -29,7 +53,7 @@ export function EnsembleView() {
                 onClick={() =>
                   go('ensemble', {
                     ...Object.fromEntries(query),
-                    restart: new Date().toISOString(),
+                    restart: new Date(serverNowMs()).toISOString(),
                   })
                 }
               >
@@ -67,7 +91,7 @@ export function EnsembleView() {
           }}
         />
       )}
-    </div>
+    </>
   )
 }
 

@@ -1,9 +1,10 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useRef, useState } from 'preact/hooks'
 import { getFrom, type Ensemble, type Sample } from '../api.ts'
 import { Chart, type Series } from '../charts/chart.tsx'
 import { bytesText, countText, msText, rateText } from '../format.ts'
+import { useRepeated } from '../polled.ts'
 import { nameOf, server, servers, type Server } from '../servers.ts'
-import { generation, go, place } from '../state.ts'
+import { go, place } from '../state.ts'
 import { Table } from '../table.tsx'
 
 type Name = Exclude<keyof Sample, 'time'>
@@ -88,30 +89,24 @@ interface Samples {
 function useSamples(asked: readonly Server[]): ReadonlyMap<string, readonly Sample[]> {
   const [found, setFound] = useState<ReadonlyMap<string, readonly Sample[]>>(new Map())
   const latest = useRef(found)
-  const key = asked.map(({ origin }) => origin).join(' ')
-  const connection = generation.value
-  useEffect(() => {
-    let isHere = true
-    const ask = async (): Promise<void> => {
+  useRepeated(
+    async (isCurrent) => {
       const answers = await Promise.all(
         asked.map(async ({ origin }) => {
           const before = latest.current.get(origin) ?? []
           const after = before.at(-1)?.time ?? 0
           const fresh = await getFrom<Samples>(origin, '/metrics', { after }).catch(() => undefined)
-          const from = Date.now() - keptMs
-          const all = [...before, ...(fresh?.samples ?? [])].filter(({ time }) => time > from)
-          return [origin, all] as const
+          const all = [...before, ...(fresh?.samples ?? [])]
+          // By the clock of the server, which the one of this machine need not agree with.
+          const from = (all.at(-1)?.time ?? 0) - keptMs
+          return [origin, all.filter(({ time }) => time > from)] as const
         }),
       )
-      if (isHere) setFound((latest.current = new Map(answers)))
-    }
-    void ask()
-    const timer = setInterval(() => document.visibilityState === 'visible' && void ask(), pollMs)
-    return () => {
-      isHere = false
-      clearInterval(timer)
-    }
-  }, [key, connection])
+      if (isCurrent()) setFound((latest.current = new Map(answers)))
+    },
+    pollMs,
+    asked.map(({ origin }) => origin).join(' '),
+  )
   return found
 }
 
@@ -124,13 +119,25 @@ export function Metrics({ ensemble }: { readonly ensemble: Ensemble }) {
   const one = known.find(({ id }) => id === wanted) ?? server.value
   const range = Object.entries(ranges).find(([name]) => name === query.get('range'))?.[1] ?? 60
   const found = useSamples(isAll ? known : [one])
-  const show = (name: string, value: string): void =>
-    go('ensemble', { ...Object.fromEntries(query), [name]: value })
-  const toMs = Math.max(0, ...[...found.values()].map((samples) => samples.at(-1)?.time ?? 0))
-  const firstMs = Math.min(toMs, ...[...found.values()].map(([first]) => first?.time ?? toMs))
-  const fromMs = Math.max(toMs - range * 60_000, Math.min(firstMs, toMs - 60_000))
+  const show = (name: string, value: string): void => {
+    const { from: _, to: __, ...rest } = Object.fromEntries(query)
+    go('ensemble', { ...(name === 'range' ? rest : Object.fromEntries(query)), [name]: value })
+  }
+  const lastMs = Math.max(0, ...[...found.values()].map((samples) => samples.at(-1)?.time ?? 0))
+  const firstMs = Math.min(lastMs, ...[...found.values()].map(([first]) => first?.time ?? lastMs))
+  const zoomed = zoomIn(query)
+  const toMs = zoomed?.toMs ?? lastMs
+  const fromMs =
+    zoomed?.fromMs ?? Math.max(lastMs - range * 60_000, Math.min(firstMs, lastMs - 60_000))
+  const zoom = (part?: { readonly fromMs: number; readonly toMs: number }): void => {
+    const { from: _, to: __, ...rest } = Object.fromEntries(query)
+    if (part === undefined) return go('ensemble', rest)
+    const [from, to] = [Math.max(firstMs, part.fromMs), Math.min(lastMs, part.toMs)]
+    const iso = (ms: number): string => new Date(ms).toISOString()
+    if (from < to) go('ensemble', { ...rest, from: iso(from), to: iso(to) })
+  }
   const shown = (samples: readonly Sample[] = []): readonly Sample[] =>
-    samples.filter(({ time }) => time >= fromMs)
+    samples.filter(({ time }) => time >= fromMs && time <= toMs)
   const seriesOf = ({ of }: ChartOf): readonly Series[] =>
     isAll
       ? known.map(({ id, origin }) => ({
@@ -170,12 +177,17 @@ export function Metrics({ ensemble }: { readonly ensemble: Ensemble }) {
             </button>
           </div>
         )}
+        {zoomed !== undefined && (
+          <button type="button" onClick={() => zoom()}>
+            Zoom out
+          </button>
+        )}
         <div class="choices" role="group" aria-label="Range">
           {Object.entries(ranges).map(([name, minutes]) => (
             <button
               key={name}
               type="button"
-              aria-pressed={minutes === range}
+              aria-pressed={zoomed === undefined && minutes === range}
               onClick={() => show('range', name)}
             >
               {name}
@@ -183,7 +195,7 @@ export function Metrics({ ensemble }: { readonly ensemble: Ensemble }) {
           ))}
         </div>
       </div>
-      {toMs === 0 ? (
+      {lastMs === 0 ? (
         <p class="muted">Each server takes a sample every five seconds; there is none yet.</p>
       ) : (
         <>
@@ -200,6 +212,7 @@ export function Metrics({ ensemble }: { readonly ensemble: Ensemble }) {
                 gapMs={4 * pollMs}
                 text={each.text}
                 isBytes={each.isBytes ?? false}
+                onZoom={zoom}
               />
             ))}
           </div>
@@ -208,6 +221,12 @@ export function Metrics({ ensemble }: { readonly ensemble: Ensemble }) {
       )}
     </section>
   )
+}
+
+/** The part of the time that the address names. */
+function zoomIn(query: URLSearchParams): { fromMs: number; toMs: number } | undefined {
+  const [fromMs, toMs] = ['from', 'to'].map((name) => Date.parse(query.get(name) ?? ''))
+  return fromMs! < toMs! ? { fromMs: fromMs!, toMs: toMs! } : undefined
 }
 
 const rowsMax = 60

@@ -1,3 +1,4 @@
+import { serverNowMs } from '../clock.ts'
 import { get, type Ensemble } from '../api.ts'
 import { Problem } from '../dialog.tsx'
 import { timeText } from '../format.ts'
@@ -28,7 +29,7 @@ export function RollingRestart({ ensemble, beganMs, onHandOver }: Props) {
   const starts = new Map(
     ensemble.members.map(({ id, uptimeMs }) => [
       id,
-      uptimeMs === null ? undefined : Date.now() - uptimeMs,
+      uptimeMs === null ? undefined : serverNowMs() - uptimeMs,
     ]),
   )
   const steps = planOf(value?.servers ?? [], starts, beganMs)

@@ -1,9 +1,11 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useRef, useState } from 'preact/hooks'
+import { serverNowMs } from '../clock.ts'
 import { getFrom, type Ensemble } from '../api.ts'
-import { tickText, timeTicks } from '../charts/scale.ts'
+import { timeTicks } from '../charts/scale.ts'
 import { clockText, countOf, countText, lastingText, preciseText, timeText } from '../format.ts'
+import { useRepeated } from '../polled.ts'
 import { server, servers } from '../servers.ts'
-import { generation, go, place } from '../state.ts'
+import { go, place } from '../state.ts'
 import { Table } from '../table.tsx'
 import { useWidth } from '../use-width.ts'
 import { laneOf, reignsIn, type Lane, type Role, type TimelineJson } from './lanes.ts'
@@ -29,31 +31,23 @@ const widthMin = 3
 function useLanes(): readonly Lane[] {
   const [lanes, setLanes] = useState<readonly Lane[]>([])
   const known = useRef(new Map<string, Lane>())
-  const connection = generation.value
   const all = servers.value.length > 0 ? servers.value : [server.value]
-  const key = all.map(({ origin }) => origin).join(' ')
-  useEffect(() => {
-    let isHere = true
-    const ask = async (): Promise<void> => {
+  useRepeated(
+    async (isCurrent) => {
       await Promise.all(
         all.map(async ({ id = '0', origin }) => {
           const found = await getFrom<TimelineJson>(origin, '/ensemble/timeline').catch(
             () => undefined,
           )
-          if (found !== undefined) known.current.set(id, laneOf(id, found, Date.now()))
+          if (found !== undefined) known.current.set(id, laneOf(id, found, serverNowMs()))
         }),
       )
-      if (isHere) {
-        setLanes([...known.current.values()].toSorted((a, b) => Number(a.id) - Number(b.id)))
-      }
-    }
-    void ask()
-    const timer = setInterval(() => document.visibilityState === 'visible' && void ask(), pollMs)
-    return () => {
-      isHere = false
-      clearInterval(timer)
-    }
-  }, [key, connection])
+      if (!isCurrent()) return
+      setLanes([...known.current.values()].toSorted((a, b) => Number(a.id) - Number(b.id)))
+    },
+    pollMs,
+    all.map(({ origin }) => origin).join(' '),
+  )
   return lanes
 }
 
@@ -122,7 +116,7 @@ function Lanes({ lanes, fromMs, toMs }: LanesProps) {
     <figure class="lanes">
       <div ref={box}>
         <svg class="plot" width={width} height={height} role="img" aria-label={lanesText(lanes)}>
-          {timeTicks(fromMs, toMs, Math.floor(inner / 80)).map((time) => (
+          {timeTicks(fromMs, toMs, Math.floor(inner / 80)).map(({ time, text }) => (
             <g key={time}>
               <line class="grid" x1={x(time)} x2={x(time)} y1="0" y2={height - 20} />
               <text
@@ -131,7 +125,7 @@ function Lanes({ lanes, fromMs, toMs }: LanesProps) {
                 y={height - 5}
                 text-anchor={x(time) > width - 40 ? 'end' : 'middle'}
               >
-                {tickText(time, span)}
+                {text}
               </text>
             </g>
           ))}

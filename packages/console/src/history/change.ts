@@ -1,4 +1,5 @@
 /** Changes of the past, as the API tells them, and lists of them. */
+import type { ChangeJson } from '@zabra/protocol/http-api'
 import { compareZxids } from './points.ts'
 
 export const changeKinds = [
@@ -9,29 +10,10 @@ export const changeKinds = [
   'reconfig',
   'openSession',
   'closeSession',
-] as const
+] as const satisfies readonly ChangeJson['kind'][]
 export type ChangeKind = (typeof changeKinds)[number]
 
-export interface PastChange {
-  readonly zxid: string
-  readonly time: string
-  readonly kind: ChangeKind
-  readonly part: number
-  readonly parts: number
-  readonly path: string | null
-  readonly version: number | null
-  readonly dataLength: number | null
-  readonly nodeKind: 'persistent' | 'ephemeral' | 'container' | 'ttl' | null
-  readonly ttlMs: number | null
-  readonly cause: 'sessionEnd' | 'reclaimed' | 'expired' | null
-  readonly timeoutMs: number | null
-  readonly session: string | null
-  readonly client: {
-    readonly address: string
-    readonly identities: readonly string[]
-    readonly isOfApi: boolean
-  } | null
-}
+export type PastChange = ChangeJson
 
 export interface ChangePage {
   readonly changes: readonly PastChange[]

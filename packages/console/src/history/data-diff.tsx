@@ -3,6 +3,8 @@ import type { ComponentChildren } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
 import { changedWords, foldedRuns, linePairs, type LinePair, type Segment } from '../diff.ts'
 import { bytesText, countText, hexOf, jsonOf, textOf } from '../format.ts'
+// oxlint-disable-next-line import/no-unassigned-import -- Vite makes a file of its own of it
+import './diff.css'
 
 type Form = 'json' | 'text' | 'hex'
 const formNames = { json: 'JSON', text: 'Text', hex: 'Hex' } as const

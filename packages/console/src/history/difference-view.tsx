@@ -1,12 +1,14 @@
+import type { DifferenceJson, PastNodeJson } from '@zabra/protocol/http-api'
 import { useEffect, useState } from 'preact/hooks'
 import { get } from '../api.ts'
 import { Problem } from '../dialog.tsx'
 import { bytesText, countText } from '../format.ts'
 import { generation, go, mayRead, mayWrite, place } from '../state.ts'
 import { versionsOf } from './links.ts'
-import { extent, type PastNode } from './past.ts'
+import { extent } from './past.ts'
 import { PathForm } from './path-form.tsx'
 import { PointField } from './point-field.tsx'
+import { RecentSpans } from './recent-spans.tsx'
 import { stateAt, type State } from './state.ts'
 import { StateDiff } from './state-diff.tsx'
 import { UndeleteDialog } from './undelete-dialog.tsx'
@@ -14,19 +16,11 @@ import { UndeleteDialog } from './undelete-dialog.tsx'
 const pageSize = 200
 const unaskedBytesMax = 256 * 1024
 
-interface Difference {
-  readonly path: string
-  readonly before: PastNode | null
-  readonly after: PastNode | null
-  readonly isDataChanged: boolean
-  readonly isAclChanged: boolean
-  readonly isRecreated: boolean
-}
 interface Page {
   readonly from: string
   readonly to: string
   readonly total: number
-  readonly differences: readonly Difference[]
+  readonly differences: readonly DifferenceJson[]
   readonly isPartial: boolean
 }
 
@@ -59,9 +53,12 @@ export function DifferenceView() {
         />
       </form>
       {from === undefined ? (
-        <p class="muted">
-          Say from when: a zxid, a time such as 08:15, or how long ago, such as 10 min.
-        </p>
+        <>
+          <p class="muted">
+            Say from when: a zxid, a time such as 08:15, or how long ago, such as 10 min.
+          </p>
+          <RecentSpans onChoose={(since) => show({ from: since, to: undefined })} />
+        </>
       ) : (
         <Between key={`${path} ${from} ${to}`} path={path} from={from} to={to} />
       )}
@@ -132,7 +129,7 @@ function Between({ path, from, to }: BetweenProps) {
 }
 
 interface LineProps {
-  readonly difference: Difference
+  readonly difference: DifferenceJson
   readonly from: string
   readonly to: string
   readonly isOpen: boolean
@@ -194,7 +191,7 @@ function Both({ difference, from, to }: Pick<LineProps, 'difference' | 'from' | 
   const [error, setError] = useState<unknown>(undefined)
   useEffect(() => {
     if (!isAsked) return
-    const at = (node: PastNode | null, point: string): Promise<State | null> =>
+    const at = (node: PastNodeJson | null, point: string): Promise<State | null> =>
       node === null ? Promise.resolve(null) : stateAt(path, point)
     Promise.all([at(before, from), at(after, to)]).then(setStates, setError)
   }, [isAsked])

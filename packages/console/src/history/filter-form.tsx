@@ -3,6 +3,7 @@ import { savedFilters } from '../stored-list.ts'
 import { filterIn, filterText, queryOf, type ChangeFilter } from './filter.ts'
 import { changeKinds, kindText, type ChangeKind } from './change.ts'
 import { PointField } from './point-field.tsx'
+import { RecentSpans } from './recent-spans.tsx'
 
 interface Props {
   readonly filter: ChangeFilter
@@ -17,12 +18,6 @@ const none: ChangeFilter = {
   from: undefined,
   to: undefined,
 }
-const spans = [
-  ['15 min', 15 * 60_000],
-  ['1 h', 3_600_000],
-  ['24 h', 86_400_000],
-  ['7 days', 7 * 86_400_000],
-] as const
 
 export function FilterForm({ filter, onChange }: Props) {
   const [path, setPath] = useState(filter.path)
@@ -109,24 +104,7 @@ export function FilterForm({ filter, onChange }: Props) {
           </label>
         )}
         <span class="grow" />
-        <span class="line" role="group" aria-label="Time range">
-          {spans.map(([name, ms]) => (
-            <button
-              key={name}
-              type="button"
-              class="chip"
-              onClick={() =>
-                onChange({
-                  ...now(),
-                  from: new Date(Date.now() - ms).toISOString(),
-                  to: undefined,
-                })
-              }
-            >
-              Last {name}
-            </button>
-          ))}
-        </span>
+        <RecentSpans onChoose={(from) => onChange({ ...now(), from, to: undefined })} />
         {isFiltered && (
           <>
             <button type="button" class="chip" onClick={() => onChange(none)}>

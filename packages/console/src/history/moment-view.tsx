@@ -87,7 +87,7 @@ export function MomentView() {
       <section class="time-machine" aria-label="When">
         <TimeSlider
           span={reach.span}
-          atMs={shown?.timeMs ?? reach.span.toMs}
+          atMs={shown === undefined ? reach.span.toMs : (shown.timeMs ?? reach.span.fromMs)}
           onChange={(timeMs) =>
             show(timeMs >= reach.span.toMs ? undefined : new Date(timeMs).toISOString())
           }

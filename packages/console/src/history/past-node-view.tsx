@@ -1,18 +1,15 @@
 import { useEffect, useState } from 'preact/hooks'
 import { AclWords } from '../acl-view.tsx'
-import { ApiError, get, type Node } from '../api.ts'
-import { DataView } from '../data-view.tsx'
+import { ApiError, get, getData, noData, type Data, type Node } from '../api.ts'
+import { DataView, firstBytes } from '../data-view.tsx'
 import { Problem } from '../dialog.tsx'
-import { bytesText } from '../format.ts'
 import { Crumbs, Facts } from '../node-facts.tsx'
 import { hrefOf, mayRead, mayWrite } from '../state.ts'
 import { differenceOf, momentOf, versionsOf } from './links.ts'
-import { dataAt, nodeAt, type PastNode } from './past.ts'
+import { nodeAt, type PastNode } from './past.ts'
 import { RestoreDialog } from './restore-dialog.tsx'
+import { stateAt, type State } from './state.ts'
 import { UndeleteDialog } from './undelete-dialog.tsx'
-
-/** Longer values are loaded on request. */
-const unaskedBytesMax = 256 * 1024
 
 interface Props {
   readonly path: string
@@ -22,11 +19,14 @@ interface Props {
 /** A znode as it was. */
 export function PastNodeView({ path, at }: Props) {
   const [node, setNode] = useState<PastNode | undefined>(undefined)
-  const [bytes, setBytes] = useState<Uint8Array | undefined>(undefined)
+  const [data, setData] = useState<Data | undefined>(undefined)
   const [now, setNow] = useState<Node | 'gone' | 'hidden' | undefined>(undefined)
   const [error, setError] = useState<unknown>(undefined)
-  const [dialog, setDialog] = useState<'restore' | 'undelete' | undefined>(undefined)
-  const loadData = (): void => void dataAt(path, at).then(setBytes, setError)
+  const [isUndeleting, setUndeleting] = useState(false)
+  /** What is to be restored, whole. */
+  const [restored, setRestored] = useState<State | undefined>(undefined)
+  const loadData = (bytesMax?: number): void =>
+    void getData({ path, at }, bytesMax).then(setData, setError)
   const lookNow = (): void => {
     get<Node>('/node', { path }).then(setNow, (fault: unknown) =>
       setNow(fault instanceof ApiError && fault.code === 'noNode' ? 'gone' : 'hidden'),
@@ -36,7 +36,9 @@ export function PastNodeView({ path, at }: Props) {
     lookNow()
     nodeAt(path, at).then((found) => {
       setNode(found)
-      if (mayRead.value && found.dataLength <= unaskedBytesMax) loadData()
+      if (!mayRead.value) return
+      if (found.dataLength > 0) loadData(firstBytes)
+      else setData(noData(found.version))
     }, setError)
   }, [path, at])
   const isSame = typeof now === 'object' && node !== undefined && now.mzxid === node.mzxid
@@ -48,12 +50,15 @@ export function PastNodeView({ path, at }: Props) {
         </h2>
         <div class="actions">
           {now === 'gone' && node !== undefined && mayWrite.value && (
-            <button type="button" onClick={() => setDialog('undelete')}>
+            <button type="button" onClick={() => setUndeleting(true)}>
               Undelete
             </button>
           )}
-          {typeof now === 'object' && !isSame && bytes !== undefined && mayWrite.value && (
-            <button type="button" onClick={() => setDialog('restore')}>
+          {typeof now === 'object' && !isSame && data !== undefined && mayWrite.value && (
+            <button
+              type="button"
+              onClick={() => void stateAt(path, at).then(setRestored, setError)}
+            >
               Restore
             </button>
           )}
@@ -73,21 +78,7 @@ export function PastNodeView({ path, at }: Props) {
             <a href={differenceOf(at, undefined, path)}>What is different now, here and below</a>
           </p>
           {!mayRead.value && <p class="muted">Your role does not show data.</p>}
-          {mayRead.value && bytes === undefined && node.dataLength > unaskedBytesMax && (
-            <p class="notice">
-              It had {bytesText(node.dataLength)} of data.{' '}
-              <button type="button" onClick={loadData}>
-                Load them
-              </button>
-            </p>
-          )}
-          {bytes !== undefined && (
-            <DataView
-              path={path}
-              data={{ bytes, total: bytes.length, version: node.version }}
-              onWantAll={loadData}
-            />
-          )}
+          {data !== undefined && <DataView path={path} data={data} onWantAll={loadData} />}
           <Facts node={node} />
           <section class="acl" aria-label="Access then">
             <h3>Access</h3>
@@ -95,16 +86,23 @@ export function PastNodeView({ path, at }: Props) {
           </section>
         </>
       )}
-      {dialog === 'undelete' && (
-        <UndeleteDialog path={path} at={at} onClose={() => setDialog(undefined)} />
+      {isUndeleting && (
+        <UndeleteDialog
+          path={path}
+          at={at}
+          onClose={() => {
+            setUndeleting(false)
+            lookNow()
+          }}
+        />
       )}
-      {dialog === 'restore' && node !== undefined && bytes !== undefined && (
+      {restored !== undefined && (
         <RestoreDialog
           path={path}
           at={at}
-          then={{ node, bytes }}
+          then={restored}
           onClose={() => {
-            setDialog(undefined)
+            setRestored(undefined)
             lookNow()
           }}
         />

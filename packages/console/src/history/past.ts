@@ -1,5 +1,6 @@
 /** Requests about the past. */
-import { get, getBytes, type AclEntry, type Children, type Node } from '../api.ts'
+import type { PastNodeJson } from '@zabra/protocol/http-api'
+import { get, type Children } from '../api.ts'
 import type { TreeSource } from '../tree-model.ts'
 
 export interface Moment {
@@ -17,18 +18,13 @@ export interface Extent {
   readonly retainMs: number
 }
 
-export interface PastNode extends Node {
-  readonly acl?: readonly AclEntry[]
-}
+export type PastNode = PastNodeJson
 
 export const extent = (): Promise<Extent> => get<Extent>('/history')
 
 export async function nodeAt(path: string, at: string): Promise<PastNode> {
   return (await get<{ node: PastNode }>('/history/node', { path, at })).node
 }
-
-export const dataAt = (path: string, at: string): Promise<Uint8Array> =>
-  getBytes('/history/data', { path, at })
 
 /** The transaction that a point stands for, asked by a znode that was there. */
 export async function zxidAt(point: string, path: string): Promise<string> {

@@ -1,4 +1,5 @@
 import { useEffect, useId, useState } from 'preact/hooks'
+import { serverNowMs } from '../clock.ts'
 import { pointIn, pointText } from './points.ts'
 
 interface Props {
@@ -14,7 +15,7 @@ export function PointField({ label, value, placeholder, onChange }: Props) {
   const [text, setText] = useState('')
   const help = useId()
   useEffect(() => setText(value === undefined ? '' : pointText(value)), [value])
-  const point = text.trim() === '' ? undefined : pointIn(text, Date.now())
+  const point = text.trim() === '' ? undefined : pointIn(text, serverNowMs())
   const isWrong = text.trim() !== '' && point === undefined
   const submit = (): void => {
     if (!isWrong && point !== value) onChange(point)

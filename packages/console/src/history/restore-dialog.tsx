@@ -23,7 +23,7 @@ export function RestoreDialog({ path, at, then, onClose }: Props) {
     try {
       const [node, { bytes, version }, { acl }] = await Promise.all([
         get<Node>('/node', { path }),
-        getData(path),
+        getData({ path }),
         get<{ acl: AclEntry[] }>('/acl', { path }),
       ])
       // The version is the one of the data that is shown.

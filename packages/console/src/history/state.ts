@@ -1,21 +1,18 @@
 /** A znode as it was at one moment, with its data. */
-import { get, type AclEntry } from '../api.ts'
+import type { DataJson } from '@zabra/protocol/http-api'
+import { get, getData, type AclEntry } from '../api.ts'
 import { identityText, lastingText, permsText } from '../format.ts'
-import { dataAt, nodeAt, type PastNode } from './past.ts'
+import { nodeAt, type PastNode } from './past.ts'
 
 export interface State {
   readonly node: PastNode
   readonly bytes: Uint8Array
 }
 
-interface NodeWithData extends PastNode {
-  readonly data: string | null
-  readonly encoding: 'utf8' | 'base64' | null
-}
+type NodeWithData = PastNode & DataJson
 
-/** Null where there was no such znode. */
-export async function stateAt(path: string, at: string): Promise<State | null> {
-  const [node, bytes] = await Promise.all([nodeAt(path, at), dataAt(path, at)])
+export async function stateAt(path: string, at: string): Promise<State> {
+  const [node, { bytes }] = await Promise.all([nodeAt(path, at), getData({ path, at })])
   return { node, bytes }
 }
 

@@ -1,12 +1,10 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { get } from '../api.ts'
-import { countText } from '../format.ts'
-import type { ChangePage } from './change.ts'
-import { countsIn, zoomed, type Span } from './timeline.ts'
+import { countOf } from '../format.ts'
+import { zoomed, type Span } from './timeline.ts'
 
 const bins = 120
 const height = 44
-const changesMax = 1000
 /** While the slider moves, the tree follows a few times a second. */
 const followMs = 250
 
@@ -33,12 +31,11 @@ export function TimeSlider({ span, atMs, onChange }: Props) {
   useEffect(() => setDragged(undefined), [atMs])
   // The part that is shown moves when the slider is let go, not while it is held.
   const part = useMemo(() => zoomed(span, scale, atMs), [span, scale, atMs])
-  const { times, isPartial } = useChangeTimes(part)
-  const counts = useMemo(() => countsIn(times, part, bins), [times, part])
+  const density = useDensity(part)
+  const counts = density?.counts ?? []
   const most = Math.max(1, ...counts)
   const value = Math.min(part.toMs, Math.max(part.fromMs, dragged ?? atMs))
   const length = Math.max(1, part.toMs - part.fromMs)
-  const firstMs = Math.min(...times, part.toMs)
   const text = (ms: number): string => new Date(ms).toISOString().replace('T', ' ').slice(0, 19)
   const step = Math.max(1, Math.floor(length / 1000))
   const move = (at: number, isEnd: boolean): void => {
@@ -51,17 +48,9 @@ export function TimeSlider({ span, atMs, onChange }: Props) {
   return (
     <div class="time-slider">
       <svg viewBox={`0 0 ${bins} ${height}`} preserveAspectRatio="none" aria-hidden="true">
-        {isPartial && (
-          <rect
-            class="unknown"
-            x="0"
-            y="0"
-            width={((firstMs - part.fromMs) / length) * bins}
-            height={height}
-          />
-        )}
         {counts.map((count, at) => {
-          const size = count === 0 ? 0 : Math.max(3, (count / most) * (height - 4))
+          // By the root: a burst must not hide what happens at all other times.
+          const size = count === 0 ? 0 : Math.max(3, Math.sqrt(count / most) * (height - 4))
           return (
             <rect key={at} class="bar" x={at + 0.12} y={height - size} width="0.76" height={size} />
           )
@@ -105,35 +94,28 @@ export function TimeSlider({ span, atMs, onChange }: Props) {
           ))}
         </span>
         <span class="grow muted">
-          {isPartial
-            ? `The last ${countText(times.length)} changes of this time are drawn; there are more before them.`
-            : `${countText(times.length)} changes`}
+          {density !== undefined && countOf(density.total, 'transaction')}
         </span>
       </div>
     </div>
   )
 }
 
-/** The times of the changes of a span: the last ones, if there are many. */
-function useChangeTimes({ fromMs, toMs }: Span): {
-  readonly times: readonly number[]
-  readonly isPartial: boolean
-} {
-  const [found, setFound] = useState<{ times: readonly number[]; isPartial: boolean }>({
-    times: [],
-    isPartial: false,
-  })
+interface Density {
+  readonly total: number
+  readonly counts: readonly number[]
+}
+
+/** How many transactions there were in each part of a span; undefined until that is known. */
+function useDensity({ fromMs, toMs }: Span): Density | undefined {
+  const [found, setFound] = useState<Density | undefined>(undefined)
   useEffect(() => {
     let isHere = true
     const [from, to] = [fromMs, toMs].map((ms) => new Date(ms).toISOString())
-    const query = { path: '/', from, to, limit: changesMax }
-    get<ChangePage>('/history/changes', query).then(
-      ({ changes, next }) => {
-        if (!isHere) return
-        setFound({ times: changes.map(({ time }) => Date.parse(time)), isPartial: next !== null })
-      },
+    get<Density>('/history/density', { from, to, bins }).then(
+      (density) => isHere && setFound(density),
       // The slider works without what is drawn above it.
-      () => isHere && setFound({ times: [], isPartial: false }),
+      () => isHere && setFound(undefined),
     )
     return () => void (isHere = false)
   }, [fromMs, toMs])

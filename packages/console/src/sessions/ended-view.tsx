@@ -1,3 +1,4 @@
+import { serverNowMs } from '../clock.ts'
 import { get, getFrom } from '../api.ts'
 import { Problem } from '../dialog.tsx'
 import { countText, lastingText, timeText } from '../format.ts'
@@ -145,7 +146,7 @@ function EndCard({ ended }: { readonly ended: Ended }) {
         <span class={`verdict ${verdict}`}>{verdictText[verdict]}</span>
         <span class="grow" />
         <span class="muted">
-          {timeText(time)} UTC, {lastingText(Date.now() - Date.parse(time))} ago
+          {timeText(time)} UTC, {lastingText(serverNowMs() - Date.parse(time))} ago
         </span>
       </header>
       {reports.map(({ server: name, end }) => (

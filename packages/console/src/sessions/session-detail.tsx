@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import { serverNowMs } from '../clock.ts'
 import { ApiError, get, getFrom, type Session } from '../api.ts'
 import type { Coordination, Line } from '../coordination/lines.ts'
 import { Problem } from '../dialog.tsx'
@@ -162,7 +163,7 @@ function Holding({ id }: { readonly id: string }) {
               <a href={hrefOf('locks', { line: line.path })}>{line.path}</a>
             </th>
             <td>{line.kind}</td>
-            <td>{lastingText(Date.now() - Date.parse(contender.since))}</td>
+            <td>{lastingText(serverNowMs() - Date.parse(contender.since))}</td>
           </tr>
         ))}
       </Table>
