@@ -115,7 +115,7 @@ export class Client implements AsyncDisposable {
     this.live.start()
   }
 
-  // --- the session -----------------------------------------------------------------------------
+  // --- the session -------------------------------------------------------------------------------
 
   /** The state of this client: connecting, connected, suspended, expired or closed. */
   get state(): State {
@@ -238,7 +238,7 @@ export class Client implements AsyncDisposable {
   }
 
   /**
-   * Calls back when `close` is called, before the server is told, so that holders of locks can stop
+   * Calls back when `close` is called, before the server hears of it, so that holders of locks can stop
    * in time. Returns a function that removes the listener.
    *
    *     const stop = client.onClosing(() => stopWriting())
@@ -332,7 +332,7 @@ export class Client implements AsyncDisposable {
     })
   }
 
-  // --- writes ----------------------------------------------------------------------------------
+  // --- writes ------------------------------------------------------------------------------------
 
   /**
    * Creates a node, by default a persistent one. Rejects with `nodeExists` if it exists, and with
@@ -457,7 +457,7 @@ export class Client implements AsyncDisposable {
     )
   }
 
-  // --- reads -----------------------------------------------------------------------------------
+  // --- reads -------------------------------------------------------------------------------------
 
   /**
    * The data of a node. Rejects with `noNode` if it does not exist.
@@ -611,7 +611,7 @@ export class Client implements AsyncDisposable {
     })
   }
 
-  // --- members of the ensemble -----------------------------------------------------------------
+  // --- members of the ensemble -------------------------------------------------------------------
 
   /**
    * The ensemble's configuration, as text in the data. The chroot does not apply here.
@@ -651,7 +651,7 @@ export class Client implements AsyncDisposable {
     })
   }
 
-  // --- watches ---------------------------------------------------------------------------------
+  // --- watches -----------------------------------------------------------------------------------
 
   /**
    * Every change from now on, as an async iteration that survives reconnections.
@@ -721,7 +721,7 @@ export class Client implements AsyncDisposable {
     await Promise.all(types.map((one) => this.forget(serverPath, one, options)))
   }
 
-  // --- more than one request -------------------------------------------------------------------
+  // --- more than one request ---------------------------------------------------------------------
 
   /**
    * Creates the node and its parents, if they do not exist. It also creates the chroot.
@@ -747,7 +747,7 @@ export class Client implements AsyncDisposable {
     })
   }
 
-  // --- internals -------------------------------------------------------------------------------
+  // --- internals ---------------------------------------------------------------------------------
 
   /**
    * Turns errors that are thrown before anything is sent into rejections. The calls that programs make

@@ -1,6 +1,5 @@
 /**
- * What a client needs from its environment. `node-host/` implements it for Node, and simulations
- * have their own.
+ * The environment of a client. `node-host/` implements it for Node; simulations have their own.
  */
 
 /** The address of a server. */
@@ -13,7 +12,7 @@ export interface ServerAddress {
 export interface Stream {
   /** Returns whether the bytes were taken at once, so that the caller may reuse their buffer. */
   write(bytes: Uint8Array): boolean
-  /** So many bytes wait to be sent that the caller should wait for `drained`. */
+  /** Whether the caller should wait for `drained`, because many bytes wait to be sent. */
   readonly isFull: boolean
   /** Closes the stream at once. No further events come from it. */
   close(): void

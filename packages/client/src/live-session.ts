@@ -153,7 +153,7 @@ export class LiveSession {
     return this.deadlines?.timeoutMs
   }
 
-  /** What is shown of a client, without its secrets. */
+  /** The printed form of a client, without its secrets. */
   get description(): { readonly servers: string; readonly state: string; readonly server: string } {
     const { serverNames: servers, serverName: server, current } = this
     return { servers, state: current.name, server }

@@ -8,7 +8,7 @@ import type { CallOptions } from './options.ts'
 import { joinPath } from './paths.ts'
 import type { Stat } from './stat.ts'
 
-/** What a protected create needs from its client. */
+/** The parts of its client that a protected create needs. */
 export interface ProtectedPort {
   create(path: string): Promise<Created>
   /** Fails the last requested create, unless it was sent already; returns whether it did. */

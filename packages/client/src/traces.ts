@@ -20,9 +20,9 @@ export interface RequestTrace {
   durationMs?: number
   /** How often it was sent again after a lost connection. */
   repeats?: number
-  /** What the call resolved to. */
+  /** The result of the call. */
   result?: unknown
-  /** What it rejected with. */
+  /** The error of the call. */
   error?: unknown
 }
 

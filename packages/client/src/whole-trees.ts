@@ -2,7 +2,7 @@ import { parentOf } from '@zabra/protocol'
 import { ConnectionLossError, isRefusal } from './errors.ts'
 import { joinPath } from './paths.ts'
 
-/** What these functions need from a client; paths are the server's. */
+/** The parts of a client that these functions need; paths are the server's. */
 export interface TreePort {
   exists(path: string): Promise<boolean>
   create(path: string): Promise<unknown>

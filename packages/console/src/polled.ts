@@ -45,7 +45,7 @@ export interface Polled<T> {
   readonly again: () => void
 }
 
-/** What a request answers, asked again now and then. */
+/** The answer to a request, which is repeated now and then. */
 export function usePolled<T>(ask: () => Promise<T>, everyMs: number, key: string): Polled<T> {
   const [value, setValue] = useState<T | undefined>(undefined)
   const [error, setError] = useState<unknown>(undefined)

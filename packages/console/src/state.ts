@@ -1,4 +1,4 @@
-/** What all views share: where the page is, who uses it, and whether the server is there. */
+/** The shared state of all views: the address, the user, and whether the server answers. */
 import { computed, signal } from '@preact/signals'
 import type { Role, WhoAmI } from './api.ts'
 
@@ -54,5 +54,5 @@ export interface Change {
 export type ChangeListener = (changes: readonly Change[], isTruncated: boolean) => void
 export const changeListeners = new Set<ChangeListener>()
 
-/** What has just happened, for those who do not see the page. */
+/** The last event, for screen readers. */
 export const announcement = signal('')

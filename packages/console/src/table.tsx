@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 
 interface Props {
-  /** What the table is of, for those who do not see it. */
+  /** The title of the table, for screen readers. */
   readonly label: string
   readonly columns: readonly string[]
   /** Of these, the columns of numbers. */

@@ -46,7 +46,7 @@ export interface Row {
   readonly path: string
   readonly depth: number
   readonly node: Node | undefined
-  /** What stands in place of a znode: that it is not loaded yet, or why there are none. */
+  /** The placeholder of a znode: not loaded yet, or the reason why there is none. */
   readonly note?: 'loading' | 'problem'
   readonly text?: string
   /** Its place among its siblings, from 1. */

@@ -1,4 +1,4 @@
-/** What of a tree is loaded, and which of it is shown: of the tree as it is, or as it was. */
+/** The loaded and shown parts of a tree, as it is or as it was. */
 import { computed, signal } from '@preact/signals'
 import { ApiError, get, type Children, type Node } from './api.ts'
 import { joinPath, nameOf, parentOf } from './paths.ts'
@@ -90,7 +90,7 @@ export class TreeModel {
       if (error.status === 0) return
       const problem = error.code === 'noAuth' ? 'The ACL hides the children' : error.message
       const failed = new Branch()
-      // What is known of it by other ways stays.
+      // Facts from other sources stay.
       if (known !== undefined && error.code !== 'noNode') {
         const nodes = known.loaded.flatMap(([, place]) => known.at(place) ?? [])
         failed.put(0, nodes)
@@ -163,7 +163,7 @@ export class TreeModel {
     this.put(parent, branch)
   }
 
-  /** What of the tree the user sees: what is missing there is loaded. */
+  /** The visible part of the tree. Missing parts of it are loaded. */
   show(ranges: ReadonlyMap<string, Range>): void {
     this.inSight = ranges
     for (const [path, { from, to }] of ranges) {
@@ -197,7 +197,7 @@ export class TreeModel {
     for (const path of stale) if (!expanded.value.has(path)) this.forget(path)
     stale.clear()
     for (const path of paths) {
-      // What is being loaded may be older than the change.
+      // A load in progress may return data from before the change.
       const under = this.loading.get(path)
       if (under === undefined) void this.load(path)
       else if (branches.value.has(path)) void under.then(() => this.load(path))

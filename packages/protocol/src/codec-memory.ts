@@ -64,9 +64,9 @@ class SpareBuffers {
 }
 
 /**
- * What the readers and writers of one server remember of their recent work: a path that was just
- * read is looked up and written next, and most requests come with the same ACL. Whoever wants that
- * makes a memory and gives it to its readers and writers; there is none for all.
+ * The memory of the readers and writers of one server: a path that was just read is looked up and
+ * written next, and most requests come with the same ACL. A server makes one and passes it to its
+ * readers and writers; there is no global one.
  */
 export class CodecMemory {
   readonly text = new LastText()

@@ -6,7 +6,7 @@ import { MalformedError } from './malformed.ts'
 
 const bytesMax = 1000
 
-/** Copies what it receives, and returns false after the frames it is told to stop at. */
+/** Copies what it receives, and returns false after the frames at which it should stop. */
 class Collector implements FrameSink {
   readonly frames: string[] = []
   readonly stopAfter: ReadonlySet<number>

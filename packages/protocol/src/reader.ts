@@ -14,7 +14,7 @@ export class Reader {
   end = 0
   /** Makes the buffers that are returned; without it they are views of the reader's bytes. */
   keeper: BufferKeeper | undefined
-  /** Remembers what was read last; without it everything is decoded anew. */
+  /** Remembers the last values that were read; without it everything is decoded again. */
   memory: CodecMemory | undefined
   bytes: Uint8Array
   /** A view of the same bytes. */

@@ -6,7 +6,7 @@ import { TreeCache } from './tree-cache.ts'
 export type Decision = 'commit' | 'abort'
 
 /**
- * Who counts the votes. `everyone`: each site watches all others and derives the decision.
+ * The counter of the votes. `everyone`: each site watches all others and derives the decision.
  * `coordinator`: one site counts and writes the outcome, which is all that the others watch; if it
  * fails, another one replaces it.
  */

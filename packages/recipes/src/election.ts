@@ -99,7 +99,7 @@ export class Election {
   }
 
   /**
-   * Who leads now, as far as this client's server knows.
+   * The present leader, as far as this client's server knows.
    *
    *     const leader = await election.leader()
    *     console.log(leader?.id ?? 'nobody leads')

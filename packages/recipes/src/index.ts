@@ -1,5 +1,5 @@
 /**
- * What programs commonly build on ZooKeeper, one file each. Recipes use only `@zabra/client`, work with
+ * Common patterns on ZooKeeper, one file each. Recipes use only `@zabra/client`, work with
  * any ZooKeeper, and use the znode layouts of Apache Curator where it has the same recipe.
  *
  *     await using held = await new Lock(client, '/locks/report').acquire({ timeoutMs: 10_000 })

@@ -266,9 +266,9 @@ export class NameService<T> {
     return persist(client, signal, () => client.find(at, { signal }))
   }
 
-  // --- lost replies ----------------------------------------------------------------------------
+  // --- lost replies ------------------------------------------------------------------------------
 
-  /** What is known when a request is sent: not before there is a session for it. */
+  /** The known state when a request is sent, once there is a session for it. */
   private async moment(signal: AbortSignal): Promise<Moment> {
     await this.client.connected({ signal })
     const { lastZxid, session } = this.client

@@ -7,7 +7,7 @@ import { mapLive, type Live } from './live/live.ts'
 const mark = '__party__'
 
 /**
- * Who is present, by ids that need not be unique: the same program may be present several times.
+ * Shows who is present, by ids that need not be unique: the same program may be present several times.
  * The layout is that of kazoo's Party, so that Python programs and these see each other.
  *
  *     const party = new Party(client, '/workers')

@@ -9,7 +9,7 @@ import type { ProblemListener } from './live/problem.ts'
 import { Registration } from './holding/registration.ts'
 import { instanceCodec, type ServiceInstance } from './service-instance.ts'
 
-/** What to register; all but the name has a default. It is dynamic: deleted with its session. */
+/** The instance to register; all but the name has a default. It is dynamic: deleted with its session. */
 export type ServiceOffer<Payload> = Partial<Omit<ServiceInstance<Payload>, 'serviceType'>> & {
   readonly name: string
   readonly serviceType?: 'DYNAMIC' | undefined

@@ -44,7 +44,7 @@ export async function runServer(args: readonly string[]): Promise<number> {
   const started = performance.now()
   try {
     const server = await RunningServer.start(config, { logger: stderrLogger, inMemory: false })
-    // Registered before the announcement: whoever reads that may send the signal at once.
+    // Registered before the announcement, because its reader may send the signal at once.
     const stopSignal = firstStopSignal()
     announce(server, performance.now() - started)
     // Few objects on the heap live long, so collecting earlier costs less than the memory it saves.

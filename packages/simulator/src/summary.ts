@@ -7,7 +7,7 @@ export function addCounts(into: Counts, counts: Iterable<readonly [string, numbe
   for (const [what, count] of counts) into.set(what, (into.get(what) ?? 0) + count)
 }
 
-/** What happened, as lines: large numbers first, then by kind. */
+/** A summary in lines: large numbers first, then by kind. */
 export function describeCounts(counts: ReadonlyMap<string, number>): string[] {
   const groups = [
     'op: ',

@@ -37,7 +37,7 @@ export class RecordCollector {
   zxid: bigint
   /** Of that record; undefined as long as it is a snapshot. */
   checksum: number | undefined
-  /** What of the wanted transactions has come. */
+  /** The received part of the wanted transactions. */
   readonly passed = new Map<bigint, { readonly checksum: number; readonly timeMs: number }>()
   private readonly onSegment: (segment: LogSegment) => Promise<void>
   private readonly wanted: ReadonlySet<bigint>

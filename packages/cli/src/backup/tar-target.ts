@@ -31,7 +31,7 @@ export class TarTarget implements BackupTarget {
     await this.put(tarEnd)
   }
 
-  /** What has gone out has no end mark and no sums, and is seen to be incomplete. */
+  /** The stream so far has no end mark and no sums, so a reader sees that it is incomplete. */
   async abandon(): Promise<boolean> {
     return !this.hasBegun
   }

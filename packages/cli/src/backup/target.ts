@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-/** What was written of a file. */
+/** A written file: its size and digest. */
 export interface Written {
   readonly bytes: number
   readonly sha256: string

@@ -54,7 +54,7 @@ export async function verifyDirectory(
     looked.push(await verifier.folder(join(directory, folder), number))
   }
   const newest = looked.findLast(({ manifest }) => manifest !== undefined)?.manifest
-  // What retention is about to remove may be half gone.
+  // A backup that retention is removing may be incomplete.
   const kept = looked.filter(({ number }) => number >= (newest?.keepsFrom ?? 0))
   return verified(kept, chainProblems(kept, newest))
 }
@@ -234,7 +234,7 @@ class Verifier {
   }
 }
 
-/** What is wrong with the order of backups: each must follow the one before it. */
+/** The problems in the order of backups: each must follow the one before it. */
 function chainProblems(backups: readonly Looked[], newest: Manifest | undefined): Problem[] {
   if (newest === undefined)
     return [{ file: '.', message: 'there is no backup here that can be read' }]

@@ -152,7 +152,7 @@ async function choosePorts(
   }))
 }
 
-/** What the command itself and programs that know no `zks://` read. */
+/** Environment variables for the command itself, and for programs that do not know `zks://`. */
 function tlsVariables(files: TlsFiles | undefined): Record<string, string | undefined> {
   if (files === undefined) return {}
   return {

@@ -6,7 +6,7 @@ import { cleanPath, isWithin, parentOf } from '../node/paths.ts'
 import { counted, sizeText } from '../output/units.ts'
 import { pathBelow, readTree } from '../trees/tree.ts'
 
-/** What fits into one transaction of servers with the usual limits. */
+/** The maximum size of one transaction on servers with the usual limits. */
 const bytesMax = 900_000
 
 export const command = defineCommand({

@@ -1,5 +1,5 @@
 /**
- * What the shells run. `zabra complete -- WORDS` gets the words up to the cursor, and prints a mode
+ * The scripts of the shells. `zabra complete -- WORDS` gets the words up to the cursor, and prints a mode
  * (`words`, `path` for words without a blank behind, `file` for the shell's own names of files) and
  * one candidate a line, with its meaning behind a tab.
  */

@@ -45,7 +45,7 @@ export async function clientOptions(
   }
 }
 
-/** What `tls.connect` takes; the files are read now. */
+/** The options for `tls.connect`; the files are read now. */
 export async function tlsOptions({
   ca,
   cert,

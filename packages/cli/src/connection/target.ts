@@ -13,7 +13,7 @@ export interface TlsFiles {
   readonly anyName?: boolean | undefined
 }
 
-/** What a connection string or a context says. */
+/** The content of a connection string or a context. */
 export interface Target {
   readonly servers: string
   readonly auth: readonly IdentityText[]
@@ -69,7 +69,7 @@ export function parseTarget(text: string): Target {
 
 const queryNames = ['ca', 'cert', 'key', 'serverName', 'insecure']
 
-/** What `parseTarget` reads as these servers with these files. */
+/** The text that `parseTarget` reads as these servers with these files. */
 export function secureConnectionString(servers: string, { ca, cert, key }: TlsFiles): string {
   const query = Object.entries({ ca, cert, key }).flatMap(([name, path]) =>
     path === undefined ? [] : [`${name}=${encodeURIComponent(path).replaceAll('%2F', '/')}`],

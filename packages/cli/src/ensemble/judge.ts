@@ -9,7 +9,7 @@ export interface Finding {
   readonly check: string
   readonly verdict: Verdict
   readonly message: string
-  /** What to do about it. */
+  /** Advice for the operator. */
   readonly advice?: string
 }
 

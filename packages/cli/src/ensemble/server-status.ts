@@ -4,7 +4,7 @@ import type { Member } from './members.ts'
 
 export type Mode = 'leader' | 'follower' | 'observer' | 'standalone' | 'read-only'
 
-/** What a server says of itself. */
+/** The status that a server reports. */
 export interface ServerStatus {
   readonly mode: Mode
   readonly version: string

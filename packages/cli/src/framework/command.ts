@@ -1,6 +1,6 @@
 import type { Invocation } from './invocation.ts'
 
-/** What a shell completes a word with. */
+/** The source of completions of a word. */
 export type WordKind = 'path' | 'file' | 'context' | 'command' | 'text' | readonly string[]
 
 /** A positional argument; its key is its name, `zooCfg` is shown as ZOO-CFG. */
@@ -30,7 +30,7 @@ export interface Option {
   readonly choices?: readonly string[]
   /** How its value is called in the help; `FILE`. */
   readonly value?: string
-  /** What a shell completes its value with. */
+  /** The source of completions of its value. */
   readonly kind?: WordKind
 }
 
@@ -81,14 +81,14 @@ export interface Command<A extends Arguments = Arguments, O extends Options = Op
 export interface CommandGroup {
   readonly kind: 'group'
   readonly commands: CommandTable
-  /** What runs where options follow the name of the group, as `zabra backup --output DIR`. */
+  /** The command that runs if options follow the name of the group, as in `zabra backup --output DIR`. */
   readonly main?: (() => Promise<{ readonly command: Command }>) | undefined
 }
 
 /** A command that reads its command line itself. */
 export interface RawCommand {
   readonly kind: 'raw'
-  /** What completes the words after it. */
+  /** The source of completions of the words after it. */
   readonly words?: WordKind
   run(args: readonly string[]): Promise<number>
 }

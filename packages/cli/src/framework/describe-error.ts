@@ -8,7 +8,7 @@ export interface ErrorReport {
   readonly code: string
   readonly message: string
   readonly path?: string | undefined
-  /** What to try. */
+  /** Advice for the user. */
   readonly hint?: string | undefined
   readonly exitCode: ExitCode
 }
@@ -95,7 +95,7 @@ const fileErrors: Readonly<Record<string, readonly [ExitCode, string]>> = {
   EISDIR: [exitCodes.failed, 'is a directory'],
 }
 
-/** What an error means to somebody who typed a command. */
+/** Describes an error for the user of a command. */
 export function describeError(error: unknown): ErrorReport {
   if (error instanceof CommandError) {
     const { code, message, hint, exitCode } = error

@@ -12,7 +12,7 @@ import type { Invocation } from './invocation.ts'
 import { processIo, type Io } from './io.ts'
 import { parse } from './parse.ts'
 
-/** What the words of a command line name. */
+/** The command and arguments named by a command line. */
 export interface Resolved {
   /** `acl get`. */
   readonly name: string

@@ -100,7 +100,7 @@ function folderIn(directory: string): string {
   })
 }
 
-/** What the past cannot show is not a bug. */
+/** Missing history is not a bug, so it is an error without a stack. */
 async function told<T>(answer: Promise<T>): Promise<T> {
   try {
     return await answer

@@ -9,7 +9,7 @@ async function readStdin(io: Io): Promise<Uint8Array> {
   return Buffer.concat(chunks)
 }
 
-/** What a file holds; `-` is stdin. */
+/** The content of a file; `-` is stdin. */
 export function readInput(file: string, io: Io): Promise<Uint8Array> {
   return file === '-' ? readStdin(io) : readFile(file)
 }

@@ -2,7 +2,7 @@ import type { Client } from '@zabra/client'
 import { isEphemeral } from './stat.ts'
 import { walk } from './walk.ts'
 
-/** What there is in a subtree. */
+/** A summary of a subtree. */
 export interface Summary {
   readonly nodes: number
   readonly bytes: number

@@ -56,7 +56,7 @@ export async function* walk(
     pending.reading = look(client, pending.path, pending.depth, { data, acl }).finally(
       () => inFlight--,
     )
-    // Whoever takes it from the stack hears of it.
+    // The error is thrown when it is taken from the stack.
     pending.reading.catch(() => {})
   }
   for (let next = stack.pop(); next !== undefined; next = stack.pop()) {

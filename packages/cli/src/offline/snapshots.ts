@@ -11,7 +11,7 @@ export interface StoredNode {
   readonly stat: StatPersisted
 }
 
-/** What a snapshot holds besides nodes. */
+/** The content of a snapshot besides nodes. */
 export interface SnapshotContent {
   readonly sessions: Map<bigint, number>
   readonly acls: Map<bigint, readonly Acl[]>

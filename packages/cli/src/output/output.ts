@@ -10,7 +10,7 @@ export interface OutputOptions {
 }
 
 /**
- * What a command prints. Results go to stdout; notes, warnings and progress to stderr, so that a
+ * The output of a command. Results go to stdout; notes, warnings and progress to stderr, so that a
  * pipe gets results only.
  */
 export class Output {

@@ -25,7 +25,7 @@ const stateNames: Readonly<Record<State['name'], string>> = {
 /** As a shell exits that does not find a command. */
 const notFoundCode = 127
 
-/** What a session needs of the terminal. */
+/** The parts of the terminal that a session needs. */
 export interface Surface {
   /** Prints between commands, above the prompt where there is one. */
   announce(text: string): void

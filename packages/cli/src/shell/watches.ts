@@ -14,7 +14,7 @@ const eventNames: Readonly<Record<string, string>> = {
   children: 'NodeChildrenChanged',
 }
 
-/** What `removewatches` takes back. */
+/** The watches that `removewatches` removes. */
 export type WatchChoice = 'children' | 'data' | 'persistent' | 'recursive' | 'any'
 
 /** A watch that a read is about to leave; `set` once the read was answered. */
@@ -128,7 +128,7 @@ export class Watches {
     if (name !== undefined) this.tell(name, path, zxid)
   }
 
-  /** What several watches of one node see is printed once. */
+  /** An event of several watches of one node is printed once. */
   private tell(name: string, path: string, zxid: bigint | undefined): void {
     const text = `WatchedEvent state:SyncConnected type:${name} path:${path} zxid: ${zxid ?? -1n}`
     if (zxid !== undefined && text === this.lastEvent) return

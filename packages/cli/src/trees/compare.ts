@@ -24,7 +24,7 @@ export interface CompareOptions {
   readonly keepsUsed?: boolean | undefined
 }
 
-/** What `found` lacks, has besides, or has otherwise than `wanted`, in the order of paths. */
+/** The differences between `found` and `wanted`, in the order of paths. */
 export function compareTrees(
   wanted: Tree,
   found: Tree,

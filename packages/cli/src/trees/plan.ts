@@ -4,7 +4,7 @@ import { compareTrees, type Difference } from './compare.ts'
 import { readTreeFile } from './read-file.ts'
 import { readTree } from './tree.ts'
 
-/** What would make an ensemble what a file says. */
+/** The changes that make an ensemble match a file. */
 export interface Plan {
   readonly top: string
   readonly differences: readonly Difference[]

@@ -6,7 +6,7 @@ import { dataFromJson, dataJson } from '../node/data.ts'
 import { isWithin, parentOf } from '../node/paths.ts'
 import type { Tree, TreeNode } from './tree.ts'
 
-/** What a file says of all its nodes. */
+/** The properties that a file gives to all its nodes. */
 export interface FileHead {
   readonly zabra: 'tree'
   readonly version: 1
@@ -22,7 +22,7 @@ export interface FileTree {
   readonly tree: Tree
 }
 
-/** What a file says of a node, besides its path. */
+/** The properties of a node in a file, besides its path. */
 export interface FileNode {
   readonly data?: string | null
   readonly data64?: string
@@ -48,7 +48,7 @@ const fieldNames: readonly string[] = [
   'counter',
 ]
 
-/** What a file says of a node of an ensemble. */
+/** A node of an ensemble as written in a file. */
 export function toFile(node: TreeNode, defaultAcl: readonly Acl[]): FileNode {
   const { data = noData, acl, kind, ttlMs, counter } = node
   return {

@@ -25,7 +25,7 @@ export interface SessionSettings {
   readonly resume?: ResumableSession | undefined
 }
 
-/** What the machine needs from its driver. */
+/** The parts of its driver that the machine needs. */
 export interface SessionEffects {
   open(server: ServerAddress): void
   /** As `Stream.write`. */

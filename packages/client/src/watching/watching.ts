@@ -21,7 +21,7 @@ export interface WatchOptions extends ScopeOptions {
   readonly renew?: boolean | undefined
 }
 
-/** What a watch needs from its client. */
+/** The parts of its client that a watch needs. */
 export interface WatchPort {
   /** Registers the watch here and on the server, until `remove`. */
   add(watch: PersistentWatch): Promise<void>
@@ -175,7 +175,7 @@ export class LiveWatching implements Watching, PersistentWatch {
     await this.return()
   }
 
-  // --- called by the client --------------------------------------------------------------------
+  // --- called by the client ----------------------------------------------------------------------
 
   event({ type, path, zxid }: WatchEvent): void {
     if (type === 'lost' || this.isOver || !this.isOfInterest(path)) return
@@ -406,7 +406,7 @@ export class LiveWatching implements Watching, PersistentWatch {
     return isFirst && !this.toldEarlier.has(side)
   }
 
-  // --- reporting -------------------------------------------------------------------------------
+  // --- reporting ---------------------------------------------------------------------------------
 
   private tell(change: Change, isNew: boolean): void {
     if (!this.readers.offer(change)) this.queue.push(change, isNew)

@@ -191,7 +191,7 @@ function EntryFields({ entry, onChange, onRemove }: EntryProps) {
   )
 }
 
-/** A user whose password is known, or a hash that was there before. */
+/** A user with a known password, or with a hash from before. */
 function UserFields({
   id,
   onChange,

@@ -1,4 +1,4 @@
-/** Places for the sessions of a graph of waits: who waits is left of the one it waits for. */
+/** The layout of a graph of waits: a waiting session is left of the one it waits for. */
 import type { Wait } from './lines.ts'
 
 export interface Place {

@@ -24,7 +24,7 @@ const standingTexts: Readonly<Record<Standing, string | undefined>> = {
   calm: undefined,
 }
 
-/** A lock, election, semaphore, queue or group: who holds it, and who waits, in order. */
+/** A lock, election, semaphore, queue or group, with its holders and its waiters in order. */
 export function LineCard({ line, standing, nowMs }: Props) {
   const { path, kind, contenders, total, hidden } = line
   const group = groupOf(line)

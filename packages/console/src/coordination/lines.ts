@@ -1,4 +1,4 @@
-/** What of the locks, elections, queues and groups is shown, and how they stand. */
+/** The selection of locks, elections, queues and groups that is shown, with their state. */
 
 export interface Contender {
   readonly node: string

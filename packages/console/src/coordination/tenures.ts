@@ -1,4 +1,4 @@
-/** Who held a lock and when, from the creations and deletions of its contenders. */
+/** The former holders of a lock, from the creations and deletions of its contenders. */
 
 export interface Coming {
   readonly kind: string

@@ -16,7 +16,7 @@ const boxHeight = 44
 /** Room for arrows between sessions of one column. */
 const side = 104
 
-/** Who waits for whom, drawn; arrows lead to the holder, and circles stand out. */
+/** Draws who waits for whom. Arrows lead to the holder, and circles stand out. */
 export function WaitsGraph({ waits, deadlocks, names }: Props) {
   const shown = someOf(waits, deadlocks)
   const { places, arrows, columns, rows } = layoutOf(shown, deadlocks)

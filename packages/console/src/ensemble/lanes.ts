@@ -1,4 +1,4 @@
-/** What a server was over time, and who led the ensemble, from what each member has seen. */
+/** The roles of a server over time, and the leaders of the ensemble, as each member has seen them. */
 
 export interface Entry {
   readonly time: string
@@ -100,7 +100,7 @@ export interface Reign {
   readonly isHandOver: boolean | undefined
 }
 
-/** Who led, the newest first, by the lanes of the leaders and what their followers say of them. */
+/** The leaders, newest first, from their own lanes and the reports of their followers. */
 export function reignsIn(lanes: readonly Lane[], nowMs: number): readonly Reign[] {
   const byEpoch = new Map<
     string,

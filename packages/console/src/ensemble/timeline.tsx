@@ -24,7 +24,7 @@ const laneHeight = 34
 const barHeight = 18
 const left = 78
 const right = 12
-/** What is shorter is drawn this wide: an election takes milliseconds. */
+/** Shorter spans are drawn this wide: an election takes milliseconds. */
 const widthMin = 3
 
 /** Lanes of all members that answer; what one that is gone has said before stays. */

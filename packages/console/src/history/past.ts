@@ -26,7 +26,7 @@ export async function nodeAt(path: string, at: string): Promise<PastNode> {
   return (await get<{ node: PastNode }>('/history/node', { path, at })).node
 }
 
-/** The transaction that a point stands for, asked by a znode that was there. */
+/** The transaction that a point stands for, found with a znode that existed then. */
 export async function zxidAt(point: string, path: string): Promise<string> {
   return (await get<{ zxid: string }>('/history/node', { path, at: point })).zxid
 }

@@ -52,7 +52,7 @@ const titles: Readonly<Record<Part, string>> = {
   large: 'Large znodes',
 }
 
-/** What the requests of one server are about, and what is large in the tree. */
+/** The paths and clients of the requests of one server, and the large znodes of the tree. */
 export function LoadView() {
   const wanted = place.value.query.get('show')
   const shown = parts.find((part) => part === wanted) ?? 'paths'

@@ -135,7 +135,7 @@ function Client({ found: { detail, at } }: { readonly found: Found }) {
   )
 }
 
-/** What it holds and waits for, among the locks of the whole tree. */
+/** The locks of the whole tree that it holds and waits for. */
 function Holding({ id }: { readonly id: string }) {
   const { value } = usePolled(() => get<Coordination>('/locks', { path: '/' }), 5000, `holds ${id}`)
   const all = (value?.lines ?? []).flatMap((line) =>

@@ -1,4 +1,4 @@
-/** What a transaction changed: one entry, or several for a multi and for the end of a session. */
+/** A change by a transaction: one entry, or several for a multi and for the end of a session. */
 import {
   codes,
   readTxnBody,

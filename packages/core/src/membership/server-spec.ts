@@ -12,7 +12,7 @@ export interface PeerAddress {
 
 export type Role = 'participant' | 'observer'
 
-/** What a `server.N` line declares about a member. */
+/** The content of a `server.N` line. */
 export interface ServerSpec {
   /** More than one only with `multiAddress.enabled`. */
   readonly addresses: readonly PeerAddress[]

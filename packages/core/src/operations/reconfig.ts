@@ -21,7 +21,7 @@ import type { WriteOperation } from './operation.ts'
 import { mayDo, type OperationRules } from './preparation.ts'
 import { applySetData } from './set-data.ts'
 
-/** What the leader knows about the members and can do with them. */
+/** The leader's view of the members, and the changes it can make. */
 export interface Reconfiguring {
   current(): Membership
   /** Whether a change is proposed and not committed yet. */

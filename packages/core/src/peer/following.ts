@@ -56,7 +56,7 @@ export interface FollowingParts extends LearnerParts {
   readonly takeObservers?: (epoch: bigint, relay: LeaderRelay) => TakingObservers | undefined
   /** Decides what to do about a tree that differs from the leader's. */
   readonly remedyForTree: () => Remedy
-  /** What clients are served by: the leader, or local sessions in front of it. */
+  /** The service for clients: the leader, or local sessions in front of it. */
   readonly upstreamTo?: (leader: GlobalUpstream) => Upstream
 }
 
@@ -76,7 +76,7 @@ export class Following implements Role<never>, Remains {
   private readonly parts: FollowingParts
   private readonly link: PacketLink
   private readonly ended = new Deferred<never>()
-  /** What is done about a tree that differs; undefined if it does not. */
+  /** The handling of a tree that differs; undefined if it does not differ. */
   private remedy: Remedy | undefined
   private isCarryingOut = false
   /** Transactions were applied since clients were last read from. */
@@ -168,7 +168,7 @@ export class Following implements Role<never>, Remains {
     return true
   }
 
-  // --- for monitoring, and for the next role ---------------------------------------------------
+  // --- for monitoring, and for the next role -----------------------------------------------------
 
   get state(): 'following' | 'observing' {
     return this.name
@@ -188,7 +188,7 @@ export class Following implements Role<never>, Remains {
     return isSuspect || this.learner.memoryDiffersFromDisk
   }
 
-  // --- the machine -----------------------------------------------------------------------------
+  // --- the machine -------------------------------------------------------------------------------
 
   /** The results of steps made while something is carried out follow it. */
   private step(input: LearnerInput): void {
@@ -275,7 +275,7 @@ export class Following implements Role<never>, Remains {
     }
   }
 
-  // --- on disk ---------------------------------------------------------------------------------
+  // --- on disk -----------------------------------------------------------------------------------
 
   /** The leader is not read from before the step is done. */
   private store(step: StoreStep): void {

@@ -10,7 +10,7 @@ export interface BatchSource {
   readonly batches: Pick<Batches, 'next' | 'take'>
   /** The batch is durable; gives it back. */
   logged(batch: LogBatch): void
-  /** What clients send: more than the writes in the batches. */
+  /** The requests of clients, which are more than the writes in the batches. */
   readonly stats: Pick<ServerStats, 'packetsReceived'>
   suspendWrites(): void
   resumeWrites(): void
@@ -23,7 +23,7 @@ export interface BatchSource {
   flush?(): Promise<void>
 }
 
-/** What the journal has done, for log lines. */
+/** The events of the journal, for log lines. */
 export type JournalEvent =
   | { readonly type: 'diskFull'; readonly message: string }
   | { readonly type: 'diskFree' }

@@ -47,7 +47,7 @@ export abstract class PeerBase implements BatchSource {
   protected readonly clock: Clock
   protected readonly pipeline: ClientPipeline
   readonly stats: ServerStats
-  /** What is logged next. */
+  /** The next transactions to log. */
   readonly batches: Batches
   private readonly trace: Trace
 
@@ -142,7 +142,7 @@ export abstract class PeerBase implements BatchSource {
   /** The sessions this server decides about. */
   abstract get sessions(): SessionTracker
 
-  // --- clients ---------------------------------------------------------------------------------
+  // --- clients -----------------------------------------------------------------------------------
 
   open(link: ClientLink): ClientConnection {
     return this.pipeline.open(link)
@@ -174,7 +174,7 @@ export abstract class PeerBase implements BatchSource {
     this.db.watches.tick()
   }
 
-  // --- the log ---------------------------------------------------------------------------------
+  // --- the log -----------------------------------------------------------------------------------
 
   /** Whether there is anything to log. */
   get hasBatch(): boolean {

@@ -7,14 +7,14 @@ const roomPauseMsMax = 8000
 /** After this time without a difference the remedies are tried again from the first one. */
 const calmMs = 3_600_000
 /**
- * What is done about a tree that differs, one after the other. Another memory of the same disk is
+ * The steps for a tree that differs, one after the other. Another memory of the same disk is
  * enough if a bit has flipped in memory. A snapshot may have been taken of it before. If even the
  * leader's whole tree has another digest here, the digests are computed differently, and to leave
  * again and again would be worse than to go on.
  */
 const remedies = ['reload', 'takeEverything'] as const
 
-/** What a server remembers from one role to the next. */
+/** The state that a server keeps from one role to the next. */
 export class Standing {
   private worth: 'whole' | 'uncuttable' | 'differing' | 'lost'
   private nextRoomPauseMs = roomPauseMs

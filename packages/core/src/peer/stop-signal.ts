@@ -1,7 +1,7 @@
 import { Deferred } from '../base/deferred.ts'
 import type { Host } from '../ports.ts'
 
-/** Whether a server was told to stop. It is told once, and all that it waits for ends with that. */
+/** Whether a server is stopping. The signal is given once, and ends everything that the server waits for. */
 export class StopSignal {
   private readonly signaled = new Deferred<never>()
   private hasCome = false

@@ -13,7 +13,7 @@ import type { Replies } from './replies.ts'
 import type { ServerStats } from './server-stats.ts'
 import type { Upstream } from './upstream.ts'
 
-/** What admission needs from the pipeline. */
+/** The parts of the pipeline that admission needs. */
 export interface AdmissionHost {
   /** Undefined while this server does not serve: then it takes no handshake. */
   readonly upstream: Upstream | undefined

@@ -11,7 +11,7 @@ import type { Replies } from './replies.ts'
 import type { ServerStats } from './server-stats.ts'
 import type { Trace } from './trace.ts'
 
-/** What authentication needs from the pipeline. */
+/** The parts of the pipeline that authentication needs. */
 export interface AuthenticationHost {
   close(connection: ClientConnection): void
   readonly flow: Pick<FlowControl, 'limitReached' | 'resumeReadingFrom'>

@@ -120,7 +120,7 @@ export class ClientPipeline implements AdmissionHost, FlowHost {
     )
   }
 
-  // --- connections -----------------------------------------------------------------------------
+  // --- connections -------------------------------------------------------------------------------
 
   open(link: ClientLink): ClientConnection {
     const { frameBytesMax } = this.options
@@ -144,7 +144,7 @@ export class ClientPipeline implements AdmissionHost, FlowHost {
     const gapMs = nowMs - connection.lastHeardMs
     if (gapMs > connection.longestGapMs) connection.longestGapMs = gapMs
     connection.lastHeardMs = nowMs
-    // What follows a handshake has to wait, and not all of it in this server's memory.
+    // Data after a handshake must wait, and not all of it in this server's memory.
     if (connection.state === 'connecting') connection.link.pause()
     if (this.flow.isHeld) this.flow.keepUnread(connection)
     try {
@@ -230,7 +230,7 @@ export class ClientPipeline implements AdmissionHost, FlowHost {
     }
   }
 
-  // --- sessions --------------------------------------------------------------------------------
+  // --- sessions ----------------------------------------------------------------------------------
 
   proposeSession(connection: ClientConnection, upstream: Upstream): void {
     const ticket = this.ticket(connection, 0, codes.createSession)
@@ -297,7 +297,7 @@ export class ClientPipeline implements AdmissionHost, FlowHost {
     if (bound !== undefined && bound !== connection) this.close(bound)
   }
 
-  // --- requests --------------------------------------------------------------------------------
+  // --- requests ----------------------------------------------------------------------------------
 
   /** One request; false to read no further from this connection for the moment. */
   private request(
@@ -445,7 +445,7 @@ export class ClientPipeline implements AdmissionHost, FlowHost {
     return false
   }
 
-  // --- committed transactions ------------------------------------------------------------------
+  // --- committed transactions --------------------------------------------------------------------
 
   /** A transaction is committed: applies it, fires watches, and answers if a client here asked. */
   commit(ticket: WriteTicket | undefined, header: TxnHeader, txn: Txn): void {

@@ -7,7 +7,7 @@ import type { ServerStats } from './server-stats.ts'
 import type { Trace } from './trace.ts'
 import type { Upstream } from './upstream.ts'
 
-/** What flow control needs from the pipeline. */
+/** The parts of the pipeline that flow control needs. */
 export interface FlowHost {
   readonly upstream: Upstream | undefined
   /** Answers the reads at the head of the connection's queue. */
@@ -69,7 +69,7 @@ export class FlowControl {
     )
   }
 
-  // --- limits ----------------------------------------------------------------------------------
+  // --- limits ------------------------------------------------------------------------------------
 
   /** Counts one more in flight; false if its connection is not read from any more. */
   admit(connection: ClientConnection): boolean {
@@ -159,7 +159,7 @@ export class FlowControl {
     if (this.isLarge(weighedBytes)) this.largeBytes -= weighedBytes
   }
 
-  // --- clients that do not read their replies --------------------------------------------------
+  // --- clients that do not read their replies ----------------------------------------------------
 
   /** Requests of a client that reads no replies must not count against those of other clients. */
   park(connection: ClientConnection): void {
@@ -184,7 +184,7 @@ export class FlowControl {
     }
   }
 
-  // --- which connections are read from ---------------------------------------------------------
+  // --- which connections are read from -----------------------------------------------------------
 
   /** Stops reading from a connection that has reached a limit. */
   throttle(connection: ClientConnection, limit: LimitName): void {

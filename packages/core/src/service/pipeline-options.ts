@@ -14,7 +14,7 @@ export interface PipelineOptions {
   readonly connectionThrottle?: ConnectionThrottleOptions | undefined
   /** The total size of all requests in flight that are longer than `threshold`. */
   readonly largeRequests?: { readonly threshold: number; readonly bytesMax: number } | undefined
-  /** What happens to requests that have waited because too many were in flight. */
+  /** The handling of requests that waited because too many were in flight. */
   readonly waiting?: WaitingOptions | undefined
   readonly limits?: Partial<ServiceLimits> | undefined
 }

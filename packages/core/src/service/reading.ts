@@ -8,7 +8,7 @@ import type { Clock } from './pipeline-options.ts'
 import { replyErrorAt, type Replies } from './replies.ts'
 import type { ServerStats } from './server-stats.ts'
 
-/** What answering reads needs from the pipeline. */
+/** The parts of the pipeline that answering reads needs. */
 export interface ReadingHost {
   close(connection: ClientConnection): void
   readonly flow: Pick<FlowControl, 'limitReached'>

@@ -31,7 +31,7 @@ export type TraceEvent =
     }
   | { readonly type: 'sessionExpired'; readonly sessionId: bigint; readonly timeoutMs: number }
   | { readonly type: 'sessionClosed'; readonly sessionId: bigint }
-  /** What this server knows about a session that has ended. */
+  /** The facts that this server knows about an ended session. */
   | { readonly type: 'sessionEnded'; readonly end: SessionEnd }
   | { readonly type: 'badFrame'; readonly address: string; readonly reason: string }
   | { readonly type: 'unknownOperation'; readonly address: string; readonly operation: number }

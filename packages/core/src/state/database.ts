@@ -45,7 +45,7 @@ export class Database {
   /** The negotiated timeout of each global session. */
   sessions = new Map<bigint, number>()
   readonly options: DatabaseOptions
-  /** What readers and writers of this server remember of their recent work. */
+  /** The memory of the readers and writers of this server. */
   readonly memory = new CodecMemory()
   /** The zxid of the last transaction that is applied completely. */
   lastZxid = 0n
@@ -163,7 +163,7 @@ export class Database {
     if ((this.lastZxidLow & (digestEvery - 1)) === 0) this.digests.record(zxid)
   }
 
-  // --- loading ---------------------------------------------------------------------------------
+  // --- loading -----------------------------------------------------------------------------------
 
   /** One logged transaction: header, body and, usually, the digest of the tree after it. */
   replay(reader: Reader): void {

@@ -9,7 +9,7 @@ const currentName = 'currentEpoch'
 /** An epoch has 31 bits, because readers take it as a signed number. */
 export const epochMax = 0x7fffffffn
 /**
- * How far a server may be ahead that was there when leaders came to nothing: each of them used up
+ * How far a server may be ahead that took part in failed attempts to lead: each of them used up
  * one epoch. A claim of more is an error or an attack: epochs never go back, and they are finite.
  */
 export const epochJumpMax = 0x10000n

@@ -46,7 +46,7 @@ export function coordinated<Args extends readonly unknown[]>(
   }
 }
 
-/** What the decorator needs from the class of its method. */
+/** The parts of its class that a decorated method needs. */
 export interface HasCoordinator {
   readonly coordinator: LeaderCoordinator | undefined
 }

@@ -165,7 +165,7 @@ export class Registration<T> implements Held {
       if (this.signal.aborted) break
       const node = hold(this.client, created, { lostOn: 'expired' })
       this.node = node
-      // Whoever called update in the meantime relies on its data.
+      // A caller of `update` in the meantime relies on its data.
       while (this.written !== this.data && !node.signal.aborted)
         await this.insist(() => this.write())
       this.judge()

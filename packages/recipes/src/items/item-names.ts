@@ -30,7 +30,7 @@ export function nameByTime(dueMs: number): string {
   return `queue-|${Math.ceil(dueMs).toString(16).toUpperCase().padStart(8, '0')}|`
 }
 
-/** What separates ids, or what no path may have. */
+/** Characters that separate ids, or that no path may have. */
 const unfit = /[%/|\p{Cc}\p{Co}\p{Cs}\ufff0-\uffff\u{10000}-\u{10ffff}]/gu
 
 /** An item that is found by an id, as Curator's DistributedIdQueue. */

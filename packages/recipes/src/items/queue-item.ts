@@ -135,7 +135,7 @@ export class QueueItem<T> implements Held {
     return this.release()
   }
 
-  /** Hands it to its consumer, who has chosen when it counts as lost. */
+  /** Hands it to its consumer, which has chosen when it counts as lost. */
   filled({ data, stat }: Data, lostOn: LossPolicy): this {
     this.data = data
     this.entryCzxid = stat.czxid

@@ -20,7 +20,7 @@ export interface TreeScopeOptions {
   readonly onProblem?: ((problem: TreeProblem) => void) | undefined
 }
 
-/** What a watch has to report if only a part of a tree is included. */
+/** The events that a watch must report if only a part of a tree is included. */
 export function watchedPart(
   client: Client,
   { depthMax, include, onProblem }: TreeScopeOptions,

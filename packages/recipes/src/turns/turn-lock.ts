@@ -4,7 +4,7 @@ import type { Held, HoldOptions } from '../holding/held.ts'
 import { runHeld } from '../holding/run-held.ts'
 import { takeTurn, tryTurn, type Line, type LockOptions, type TurnOptions } from './turn.ts'
 
-/** What waiting for a right needs. */
+/** The parts that waiting for a right needs. */
 export type AcquireOptions = TurnOptions
 
 /** A right that contenders get in the order of a line: a lock, or one side of a read/write lock. */

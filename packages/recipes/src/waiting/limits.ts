@@ -4,7 +4,7 @@ import { callNames, checkOptionNames, checkTimeout, onAbort } from '@zabra/clien
 /** The subject of a deadline's error. */
 export interface Subject {
   readonly path?: string | undefined
-  /** What did not happen: `not acquired`, for example. */
+  /** The outcome that was missed, for example `not acquired`. */
   readonly what?: string | undefined
   /** The names of the options besides a signal and a deadline; others are refused. */
   readonly names?: Readonly<Record<string, true>> | undefined

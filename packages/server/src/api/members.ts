@@ -34,7 +34,7 @@ export const memberSchema = object({
   admin: { ...nullable(text), description: 'Host and port of its console and API' },
 })
 
-/** What is known about a server; null if unknown. */
+/** The known state of a server; null if unknown. */
 interface Numbers {
   readonly role: string | null
   readonly zxid: bigint | null

@@ -12,7 +12,7 @@ import { problemOf, type Schema } from './schema.ts'
 import type { StreamLimits } from './stream.ts'
 import type { Surveyor } from './survey.ts'
 
-/** What routes use besides their request. */
+/** The context of a route, besides its request. */
 export interface Services {
   readonly view: ServerView
   readonly clients: Clients

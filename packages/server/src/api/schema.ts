@@ -49,7 +49,7 @@ export function object(
   }
 }
 
-/** What is wrong with a value; undefined if it is valid. */
+/** The problem with a value; undefined if it is valid. */
 export function problemOf(schema: Schema, value: unknown, where = 'the body'): string | undefined {
   const { type, enum: words, pattern, minimum, maximum, maxItems, items } = schema
   if (type !== undefined && ![type].flat().some((each) => isOfType(each, value))) {

@@ -7,7 +7,7 @@ export interface ExplainedLine {
   readonly line: number
   readonly key: string
   readonly value: string
-  /** What the key means; undefined for an unknown key. */
+  /** The meaning of the key; undefined for an unknown key. */
   readonly meaning: string | undefined
   /** The default, as it would be written. */
   readonly fallback: string | undefined

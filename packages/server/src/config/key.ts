@@ -24,7 +24,7 @@ export type Source = 'setting' | 'property' | 'bare'
 export interface Range {
   readonly min?: number
   readonly max?: number
-  /** What happens to a value outside of the range: refused, or replaced with a warning. */
+  /** Whether a value outside of the range is refused, or replaced with a warning. */
   readonly outside: 'error' | 'nearest' | 'default'
 }
 

@@ -1,4 +1,4 @@
-/** What polling needs from its environment. */
+/** The environment that polling needs. */
 export interface PollPorts {
   nowMs(): number
   /** Runs a function in the next round of the loop, which keeps the loop from sleeping. */

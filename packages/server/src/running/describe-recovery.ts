@@ -1,7 +1,7 @@
 import { hex, type RecoveryEvent } from '@zabra/core'
 import { info, warn, type LogEntry } from '../base/event-logger.ts'
 
-/** What recovery did, as a line of the log. Warnings are worth a look by an operator. */
+/** A step of recovery as a line of the log. An operator should look at warnings. */
 export function describeRecovery(event: RecoveryEvent): LogEntry {
   const { type, file } = event
   switch (type) {

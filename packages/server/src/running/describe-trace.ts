@@ -76,7 +76,7 @@ function sessionEndEntry(end: SessionEnd): LogEntry {
   })
 }
 
-/** What the journal did, as a line of the log. */
+/** An event of the journal as a line of the log. */
 export function describeJournal(event: JournalEvent, isInEnsemble: boolean): LogEntry {
   switch (event.type) {
     case 'diskFull':

@@ -1,7 +1,7 @@
 import type { Contradiction, MembershipChange, Remedy, ZabEvent } from '@zabra/core'
 import { error, info, warn, type LogEntry } from '../base/event-logger.ts'
 
-/** What happened in the ensemble, as a line of the log. */
+/** An event of the ensemble as a line of the log. */
 export function describeZab(event: ZabEvent): LogEntry {
   switch (event.type) {
     case 'looking':

@@ -30,7 +30,7 @@ export interface SessionVerdictText {
   readonly verdict: SessionVerdict
   /** The observations, most important first. */
   readonly sentences: readonly string[]
-  /** What this server cannot know. */
+  /** The facts that this server cannot know. */
   readonly unknown: readonly string[]
 }
 

@@ -19,7 +19,7 @@ import { show, type Request } from './request.ts'
 import { KnownWatches } from './known-watches.ts'
 import { decodeResult, encodeRequest, xidOf } from './wire.ts'
 
-/** What a client needs to know about the cluster. */
+/** The part of the cluster that a client knows. */
 export interface Servers {
   readonly names: readonly string[]
 }
@@ -156,7 +156,7 @@ export class SimClient implements FrameSink {
     this.connectLater()
   }
 
-  // --- the connection --------------------------------------------------------------------------
+  // --- the connection ----------------------------------------------------------------------------
 
   private connect(): void {
     if (this.isStopped || this.state !== 'off') return
@@ -295,7 +295,7 @@ export class SimClient implements FrameSink {
     history.sessions.set(id, { id, client: this.name, timeoutMs, created: history.next() })
   }
 
-  // --- requests and replies --------------------------------------------------------------------
+  // --- requests and replies ----------------------------------------------------------------------
 
   private send(request: Request): void {
     const { history } = this

@@ -32,7 +32,7 @@ export class SimServer {
   life = 0
   private faultsBefore = 0
   private epochs: Epochs | undefined
-  /** What its next start meets. */
+  /** The state that its next start finds. */
   private damage: Damage | undefined
   /** It has no configuration file yet, and is to be started with these members. */
   private firstMembers: Membership | undefined
@@ -201,7 +201,7 @@ export class SimServer {
   private applied(zxid: bigint, payload: Uint8Array): void {
     const { ensemble } = this.recorder
     ensemble?.applied(zxid, payload)
-    // What it applies while it leads or follows is committed.
+    // Everything it applies while it leads or follows is committed.
     const peer = this.process?.alive === true ? this.process.peer : undefined
     if (ensemble === undefined || peer === undefined || !this.takesPart) return
     const { db } = peer

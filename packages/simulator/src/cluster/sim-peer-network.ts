@@ -11,7 +11,7 @@ import { readNotification } from '@zabra/protocol'
 import type { Network, StreamEnd } from '../world/network.ts'
 import { LeaderTap, LearnerTap, type Tap, type Tapped } from './tap.ts'
 
-/** What a process provides for its connections to other servers. */
+/** The parts of a process that its connections to other servers use. */
 export interface PeerHost {
   readonly name: string
   /** Runs work as a turn of the process, unless it is paused or has ended. */
@@ -110,7 +110,7 @@ export class SimPeerNetwork implements PeerNetwork {
     end.onAccepted = () => settle(() => done(end))
   }
 
-  // --- the election port -----------------------------------------------------------------------
+  // --- the election port -------------------------------------------------------------------------
 
   perform(action: Exclude<LinkAction, { type: 'message' }>): void {
     if (action.type === 'dial') {
@@ -160,7 +160,7 @@ export class SimPeerNetwork implements PeerNetwork {
     return id
   }
 
-  // --- the quorum port -------------------------------------------------------------------------
+  // --- the quorum port ---------------------------------------------------------------------------
 
   listen(isOn: boolean, port: PeerPort = 'quorum'): void {
     const address = portOf(this.host.name, port)

@@ -1,5 +1,5 @@
 /**
- * What a disk keeps is not what was written to it: a bit has turned, sectors never arrived, or
+ * A disk does not keep what was written to it: a bit has flipped, sectors never arrived, or
  * what belonged elsewhere was written over them.
  *
  * A server that starts on such a disk has two choices: it comes to the very state it had, or it
@@ -24,7 +24,7 @@ const sectorsMax = 4
 export interface Damage {
   readonly path: string
   readonly kind: DamageKind
-  /** What recovery made of the disk before. */
+  /** The result of the recovery before the damage. */
   readonly expected: Recovery
   /** Puts back what was there. */
   readonly mend: () => Promise<void>
@@ -46,7 +46,7 @@ export function damage(cluster: Cluster, server: SimServer, { atMs, forMs, amoun
     // It may have met another fault while it stopped, and be back.
     if (server.life !== life || process.alive) return
     const expected = await recorder.recoverAside(server, disk.files.copy())
-    // What is damaged cannot be read from the log later.
+    // Damaged transactions cannot be read from the log later.
     if (expected !== undefined) {
       await recorder.readLog(disk.files, options.journal.logDir, expected.zxid)
     }

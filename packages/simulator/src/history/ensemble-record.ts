@@ -228,7 +228,7 @@ export class EnsembleRecord {
   }
 
   private holdersOf(zxid: bigint): string[] {
-    // What a server acknowledged before it lost its disk counts: all others had it by then.
+    // Acknowledgements from before a lost disk count: all others had the data by then.
     const holding = [...this.durable, ...this.lost].filter(([, durable]) => durable >= zxid)
     return [...new Set(holding.map(([name]) => name))]
   }
@@ -338,7 +338,7 @@ export class EnsembleRecord {
     }
   }
 
-  /** What any server considers committed must be on the disks of a quorum. */
+  /** Everything that a server considers committed must be on the disks of a quorum. */
   private checkHeld(server: string, zxid: bigint): void {
     const holders = this.holdersOf(zxid)
     if (isEnough(this.configAt(zxid), this.idsOf(holders))) return

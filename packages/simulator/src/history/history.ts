@@ -1,4 +1,4 @@
-/** What clients did and saw: the only input of checkers from the clients' side. */
+/** The actions and observations of clients: the only input of checkers from the clients' side. */
 import type { Request, Result } from '../client/request.ts'
 
 export interface Operation {

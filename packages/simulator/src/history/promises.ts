@@ -18,7 +18,7 @@ interface EpochFiles {
 export class Promises {
   private readonly recorder: Recorder
   private readonly ensemble: EnsembleRecord
-  /** What was durable at the last check. */
+  /** The durable state at the last check. */
   private readonly known = new Map<string, EpochFiles>()
 
   private readonly claims = new Set<string>()
@@ -141,7 +141,7 @@ export class Promises {
   }
 }
 
-/** What a crash would leave now. Where logs are not synced, only processes crash, not machines. */
+/** The state that a crash would leave now. If logs are not synced, only processes crash, not machines. */
 function leftBy({ disk, options }: SimServer): MemoryDisk {
   return options.forceSync ? disk.files.afterCrash() : disk.files.copy()
 }

@@ -1,4 +1,4 @@
-/** What happened, line by line; formatted only if it is needed. */
+/** The trace of a run, line by line; formatted only if it is needed. */
 
 import { hash } from '../world/random.ts'
 

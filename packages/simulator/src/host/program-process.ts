@@ -47,7 +47,7 @@ export class ProgramProcess implements Host {
     this.startedAtMs = parts.world.nowMs
   }
 
-  // --- what befalls it -------------------------------------------------------------------------
+  // --- what befalls it ---------------------------------------------------------------------------
 
   pause(): void {
     this.pauses++
@@ -88,7 +88,7 @@ export class ProgramProcess implements Host {
     for (const stream of this.streams) stream.tear(at)
   }
 
-  // --- the host of a client --------------------------------------------------------------------
+  // --- the host of a client ----------------------------------------------------------------------
 
   nowMs(): number {
     return startMs + (this.world.nowMs - this.startedAtMs) * this.parts.rate
@@ -149,7 +149,7 @@ export class ProgramProcess implements Host {
       close: () => {
         isClosed = true
         this.streams.delete(end)
-        // What is in transit may or may not arrive.
+        // Bytes in transit may or may not arrive.
         if (this.parts.random.chance(0.5)) end.close()
         else writer.end()
       },

@@ -13,7 +13,7 @@ import { inside, replace } from './inside.ts'
 import type { Mutant } from '../cluster/mutant.ts'
 import { ofLeader, ofLearner } from './roles.ts'
 
-/** What a server knows about the members. */
+/** The members as a server knows them. */
 interface Book {
   committed: Membership
   seen: Membership | undefined

@@ -5,7 +5,7 @@ import { dumpTree, type TreeDump } from '../history/tree-dump.ts'
 import type { ProgramMutant } from '../mutants/program-mutant.ts'
 import type { Random } from '../world/random.ts'
 
-/** What workloads may know of and report about the world of their programs. */
+/** The interface of workloads to the world of their programs. */
 export class Stage {
   readonly random: Random
   readonly programs: number

@@ -17,7 +17,7 @@ export interface Actor {
   readonly connect: (session?: ResumableSession) => Client
 }
 
-/** What programs do in a run, and what must hold. One object per run. */
+/** The actions of programs in a run, and the checks. One object per run. */
 export interface Workload {
   /** Called before any fault. */
   setUp?(client: Client): Promise<void>

@@ -25,9 +25,9 @@ export class Network {
   readonly random: Random
   readonly options: NetworkOptions
   private readonly acceptors = new Map<string, Acceptor>()
-  /** What to run once a blocked direction `from>to` is open again. */
+  /** Callbacks for when a blocked direction `from>to` is open again. */
   private readonly blocked = new Map<string, (() => void)[]>()
-  /** What to run once a host is up again. */
+  /** Callbacks for when a host is up again. */
   private readonly waitingForHost = new Map<string, (() => void)[]>()
   resets = 0
   /** How many times longer than usual everything takes to arrive. */

@@ -24,7 +24,7 @@ export interface DiskCondition {
    * the leader.
    */
   crashesInTakeover: number | undefined
-  /** What the directory of the configuration file refuses: all files, or only the file itself. */
+  /** Whether the directory of the configuration file refuses all files, or only that file. */
   configRefuses: 'everything' | 'pointer' | undefined
   /** The next call of this kind fails, with or without an effect. */
   failsNext: { readonly kind: DiskCall; readonly hasEffect: boolean } | undefined

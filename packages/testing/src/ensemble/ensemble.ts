@@ -115,7 +115,7 @@ export class Ensemble implements AsyncDisposable {
     process.once('exit', this.onExit)
   }
 
-  // --- who is there ----------------------------------------------------------------------------
+  // --- members -----------------------------------------------------------------------------------
 
   /** The addresses of all servers, for clients. */
   get connectString(): string {
@@ -189,7 +189,7 @@ export class Ensemble implements AsyncDisposable {
       })
   }
 
-  // --- the network -----------------------------------------------------------------------------
+  // --- the network -------------------------------------------------------------------------------
 
   /**
    * Splits the servers into groups that cannot reach each other; servers that are not named form
@@ -255,7 +255,7 @@ export class Ensemble implements AsyncDisposable {
     return proxy
   }
 
-  // --- sessions --------------------------------------------------------------------------------
+  // --- sessions ----------------------------------------------------------------------------------
 
   /**
    * Expires a session, as the servers do when a client is silent for too long, and deletes its
@@ -276,7 +276,7 @@ export class Ensemble implements AsyncDisposable {
     await known
   }
 
-  // --- all of it -------------------------------------------------------------------------------
+  // --- all of it ---------------------------------------------------------------------------------
 
   /**
    * Undoes every fault: networks work again, paused servers continue, stopped servers start.

@@ -5,7 +5,7 @@ import type { FaultLink } from '../network/fault-link.ts'
 import type { Role, SessionEnd } from './messages.ts'
 import { ServerProcess } from './server-process.ts'
 
-/** What a server needs from its ensemble. */
+/** The parts of its ensemble that a server needs. */
 export interface Surroundings {
   /** The settings of this server, for its next start. */
   config(): Overrides

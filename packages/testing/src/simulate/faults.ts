@@ -2,22 +2,22 @@ import { emptyOne, leaderOf, type Cluster, type Random, type SimServer } from '@
 import { defaultSessionMs, type FaultName, type Settings } from './options.ts'
 import type { SimulatedProgram } from './program.ts'
 
-/** A fault that will happen, if it can then. */
+/** A planned fault. It happens if it can at that time. */
 export interface PlannedFault {
   readonly kind: FaultName
   readonly atMs: number
   readonly forMs: number
-  /** Chooses one of several ways. */
+  /** Chooses one of several variants. */
   readonly way: number
-  /** Chooses whom it concerns; both are at least 0 and less than 1. */
+  /** Chooses the target. Both numbers are at least 0 and less than 1. */
   readonly whom: number
 }
 
 const shortMsMax = 1000
 
 /**
- * Draws the faults of a run. Some runs know one kind only, so that each is met on its own, too.
- * About half of the faults are short, the others are as long as sessions last, or longer.
+ * Draws the faults of a run. Some runs have one kind only, so that each kind also occurs alone. About
+ * half of the faults are short; the others last as long as a session, or longer.
  */
 export function planFaults(random: Random, settings: Settings): PlannedFault[] {
   const { faults, durationMs, client } = settings
@@ -36,15 +36,15 @@ export function planFaults(random: Random, settings: Settings): PlannedFault[] {
   })).toSorted((a, b) => a.atMs - b.atMs)
 }
 
-/** What faults happen to. */
+/** The targets of faults. */
 export interface Stage {
   readonly cluster: Cluster
   readonly programs: readonly SimulatedProgram[]
-  /** Has the servers end a session of this program. */
+  /** Makes the servers end a session of this program. */
   expire(program: SimulatedProgram, whom: number): string | undefined
 }
 
-/** Makes a fault happen; returns what it is, or undefined if it cannot happen now. */
+/** Injects a fault. Returns its description, or undefined if it cannot happen now. */
 export function inject(stage: Stage, fault: PlannedFault): string | undefined {
   const { whom, forMs } = fault
   const programs = stage.programs.filter(({ isRunning }) => isRunning)
@@ -180,7 +180,7 @@ function slow(
   return `the network is ${times} times slower for ${forMs} ms`
 }
 
-/** Only where the others have everything that the server has promised to keep. */
+/** Only if the others have everything that the server has promised to keep. */
 function loseDisk({ cluster }: Stage, server: SimServer, forMs: number): string | undefined {
   const lives = cluster.servers.map(({ life, process }) => process?.alive === true && life)
   emptyOne(cluster, server, forMs)

@@ -6,7 +6,7 @@ import { checkOptionNames } from '@zabra/client/internal'
  *
  * - `cut`: connections are reset, also in the middle of a message; bytes do not arrive, in one
  *   direction or both; servers do not reach each other
- * - `pause`: a program or a server stands still for a while, as in a long garbage collection
+ * - `pause`: a program or a server pauses, as in a long garbage collection
  * - `crash`: a program or a server is killed or loses power, and starts again
  * - `slow`: the network or a disk is many times slower for a while
  * - `loseDisk`: a server of an ensemble comes back with an empty disk
@@ -21,18 +21,18 @@ export interface SeedRange {
 }
 
 export interface SimulateOptions {
-  /** How many seeds to run, from 1 on; or which. 20 by default. */
+  /** The number of seeds to run, from 1 on, or the seeds themselves. 20 by default. */
   readonly seeds?: number | readonly number[] | SeedRange | undefined
-  /** Run this seed only: to replay a failure. */
+  /** Run only this seed, to replay a failure. */
   readonly seed?: number | undefined
-  /** How many servers there are: 1, or an ensemble of 3, 5 or 7. 3 by default. */
+  /** The number of servers: 1, or an ensemble of 3, 5 or 7. 3 by default. */
   readonly servers?: 1 | 3 | 5 | 7 | undefined
-  /** What may go wrong; everything by default, nothing with an empty list. */
+  /** The faults that may happen: all by default, none with an empty list. */
   readonly faults?: readonly FaultName[] | undefined
   /** How long faults happen, in virtual time. 10 s by default. */
   readonly durationMs?: number | undefined
   /**
-   * How long programs go on after everything has healed, before their `signal` aborts. 2 s by
+   * How long programs continue after everything has healed, before their `signal` aborts. 2 s by
    * default.
    */
   readonly calmMs?: number | undefined
@@ -40,31 +40,31 @@ export interface SimulateOptions {
   readonly finishMs?: number | undefined
   /** Options of `client`, for each program. Its session timeout is 4 s by default. */
   readonly client?: Omit<ClientOptions, 'servers' | 'host' | 'keepAlive'> | undefined
-  /** Ends the simulation early, between two runs: that of a vitest test, for example. */
+  /** Ends the simulation early, between two runs. A vitest test has such a signal. */
   readonly signal?: AbortSignal | undefined
-  /** Called after each run that ended well. */
+  /** Called after each successful run. */
   readonly onRun?: ((run: SimulatedRun) => void) | undefined
 }
 
-/** What a program gets. */
+/** The argument of a program. */
 export interface ProgramTools {
-  /** A client with a session of its own, made when it is first used, closed when the program ends. */
+  /** A client with its own session, created at its first use, closed when the program ends. */
   readonly client: Client
   /** The servers, for a program that connects by itself. */
   readonly connectString: string
-  /** Resolves after this time, as does a promise of `node:timers/promises`. */
+  /** Resolves after this time, like `setTimeout` of `node:timers/promises`. */
   readonly sleep: (ms: number) => Promise<void>
   /** Milliseconds since the run began: the same clock for all programs, and for checks. */
   readonly now: () => number
-  /** At least 0, less than 1; so does `Math.random()`. */
+  /** A number of at least 0 and less than 1, like `Math.random()`. */
   readonly random: () => number
   /** Aborts when the run is about to end: the program should return. */
   readonly signal: AbortSignal
-  /** `program-1`, or as it was named. */
+  /** `program-1`, or the name that was given. */
   readonly name: string
-  /** Which program, from 0 on. */
+  /** The number of the program, from 0 on. */
   readonly index: number
-  /** How often it was started, this time included. */
+  /** The number of starts, including this one. */
   readonly life: number
   /** Adds a line to the trace; so does `console.log`. */
   readonly log: (text: string) => void
@@ -72,11 +72,11 @@ export interface ProgramTools {
 
 export type ProgramMain = (tools: ProgramTools) => unknown
 
-/** What the scenario of a run is made of. */
+/** The parts of a scenario. */
 export interface Scenario {
   /**
-   * Runs this program so many times, or once under this name, each time as a process of its own.
-   * One that crashes is started again, by calling the function again.
+   * Runs this program the given number of times, or once under the given name, each time as a
+   * separate process. A process that crashes starts again: the function is called again.
    */
   readonly program: (countOrName: number | string, main: ProgramMain) => void
   /**
@@ -85,8 +85,8 @@ export interface Scenario {
    */
   readonly check: (name: string, holds: () => unknown) => void
   /**
-   * Must hold after all programs have ended, when nothing is wrong any more. It may be async, and
-   * fails in the same way.
+   * Must hold after all programs have ended and all faults are healed. It may be async, and fails in
+   * the same way.
    */
   readonly atEnd: (
     name: string,
@@ -94,16 +94,16 @@ export interface Scenario {
   ) => void
 }
 
-/** One run that has ended. */
+/** A finished run. */
 export interface SimulatedRun {
   readonly seed: number
-  /** How much virtual time passed. */
+  /** The virtual time that passed. */
   readonly virtualMs: number
-  /** What happened, line by line. */
+  /** The trace, line by line. */
   readonly trace: readonly string[]
 }
 
-/** What all runs came to. */
+/** The outcome of all runs. */
 export interface SimulationResult {
   readonly runs: number
   readonly virtualMs: number

@@ -5,23 +5,22 @@ import type { ProgramMain, ProgramTools, Settings } from './options.ts'
 import { tell, type Problem } from './problem.ts'
 import { runAs, type VirtualProcess } from './virtual/virtual-process.ts'
 
-/** What a program tells the run that it is part of. */
+/** Reports of a program to its run. */
 export interface ProgramEvents {
   trace(line: () => string): void
-  /** It has done something. */
+  /** The program has done something. */
   acted(): void
   violated(problem: Problem): void
 }
 
-/** How often the kernel does not take at once what a program writes. */
+/** The probability that the kernel does not accept a write at once. */
 const backlogChances = [0, 0.1, 0.5]
-/** Clocks run so much faster or slower at most. */
+/** The maximum drift of clocks, faster or slower. */
 const rateSpread = 0.01
 /** How long a supervisor waits before it starts a program again. */
 const supervisorMs = 200
 /**
- * Errors that a program may end with while things go wrong: whoever watches over it starts it
- * again.
+ * Errors with which a program may end during faults. Its supervisor starts it again.
  */
 const usualCodes: ReadonlySet<string> = new Set([
   'connectionLoss',
@@ -31,12 +30,12 @@ const usualCodes: ReadonlySet<string> = new Set([
   'lost',
 ])
 
-/** A program of the user: it stands still, dies, and is started again, until it has returned. */
+/** A program of the user. It pauses, dies and restarts, until it returns. */
 export class SimulatedProgram {
   readonly name: string
-  /** It has returned. */
+  /** The program has returned. */
   isDone = false
-  /** How the last life that failed did so. */
+  /** The reason why the last failed life ended. */
   lastFailure: string | undefined
   private readonly parts: ProgramParts
   private readonly rate: number
@@ -50,7 +49,7 @@ export class SimulatedProgram {
     this.rate = 1 + (parts.random.fork('rate').next() * 2 - 1) * rateSpread
   }
 
-  /** It can be disturbed. */
+  /** Whether faults can hit it. */
   get isRunning(): boolean {
     return this.life?.isOver === false && !this.isDone
   }
@@ -59,7 +58,7 @@ export class SimulatedProgram {
     return this.life?.openSessions ?? []
   }
 
-  /** What it waits for, as far as that can be said. */
+  /** The last call that it waits for, if known. */
   get lastCall(): string | undefined {
     return this.life?.lastCall
   }
@@ -103,7 +102,7 @@ export class SimulatedProgram {
     this.life?.process.tearConnections(() => true)
   }
 
-  /** Its signal aborts, in this life and in any later one. */
+  /** Aborts the signal of this life and of all later ones. */
   askToEnd(): void {
     this.isEnding = true
     this.life?.askToEnd()
@@ -145,7 +144,7 @@ interface LifeEvents {
   failed(error: unknown): void
 }
 
-/** The reason of the signal of programs. */
+/** The reason with which the signal of a program aborts. */
 class EndOfRun extends Error {
   override readonly name = 'EndOfRun'
 }
@@ -221,7 +220,7 @@ class Life implements VirtualProcess {
     }
   }
 
-  /** It ends as it was asked to: with the reason of its signal, or an error because of that. */
+  /** Whether it ended as requested: with the reason of its signal, or an error caused by it. */
   private isAskedToEnd(error: unknown): boolean {
     const { signal } = this.controller
     if (!signal.aborted) return false
@@ -253,7 +252,7 @@ class Life implements VirtualProcess {
     }
   }
 
-  // --- what its code asks of Node -----------------------------------------------------------------
+  // --- the interface of Node for its code --------------------------------------------------------
 
   nowMs(): number {
     return this.process.nowMs()
@@ -292,7 +291,7 @@ class Life implements VirtualProcess {
     this.parts.events.violated({ kind: 'program', name: this.name, message, cause })
   }
 
-  // --- what its clients ask of the world ----------------------------------------------------------
+  // --- the host of its clients -------------------------------------------------------------------
 
   private makeHost(): Host {
     const { process, parts } = this
@@ -313,7 +312,7 @@ class Life implements VirtualProcess {
     }
   }
 
-  /** What clients publish of themselves, which becomes part of the trace. */
+  /** Messages of clients on diagnostics channels, which become part of the trace. */
   private readonly channels: Readonly<Record<string, Channel>> = {
     'zabra:client:state': publishing((message) =>
       this.onState((message as { state: State }).state),

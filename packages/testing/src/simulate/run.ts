@@ -12,7 +12,7 @@ import type { FaultName, ProgramTools, Scenario, Settings } from './options.ts'
 import { tell, type Problem } from './problem.ts'
 import { SimulatedProgram } from './program.ts'
 
-/** What a run came to. */
+/** The outcome of a run. */
 export interface Outcome {
   readonly seed: number
   readonly problem: Problem | undefined
@@ -20,9 +20,9 @@ export interface Outcome {
   readonly faults: readonly number[]
   readonly counts: ReadonlyMap<FaultName, number>
   readonly virtualMs: number
-  /** What readers want to see. */
+  /** The trace for readers. */
   readonly trace: readonly string[]
-  /** Everything, servers included: the same in every run of the seed. */
+  /** The complete trace, with servers. Every run of the seed has the same. */
   readonly fullTrace: readonly string[]
 }
 
@@ -30,13 +30,13 @@ export type ScenarioOf = (scenario: Scenario) => void
 
 const setUpMsMax = 60_000
 const atEndMsMax = 60_000
-/** Of every server; sessions last from two ticks to 60 s. */
+/** Settings of every server. Session timeouts range from two ticks to 60 s. */
 const tickMs = 500
 const sessionTimeoutMsMax = 60_000
-/** Epochs of leaders do not run out. */
+/** Large enough that no epoch runs out. */
 const epochRoomMin = 1_000_000n
 
-/** One run of a scenario under one seed, without these of its faults. */
+/** One run of a scenario under one seed, without the given faults. */
 export function runOnce(
   scenario: ScenarioOf,
   settings: Settings,
@@ -69,7 +69,7 @@ class Run {
   private readonly plan: readonly PlannedFault[]
   private readonly happened: number[] = []
   private readonly counts = new Map<FaultName, number>()
-  /** For clients that belong to no program. */
+  /** The host of clients that belong to no program. */
   private readonly operator: ProgramProcess
   private problem: Problem | undefined
   private hasActed = false
@@ -207,7 +207,7 @@ class Run {
     return this.programs.every(({ isDone }) => isDone)
   }
 
-  /** Lets this much time pass, until something is wrong or `isDone` says so. */
+  /** Advances the time, until it is over, something is wrong, or `isDone` returns true. */
   private async live(ms: number, isDone: () => boolean): Promise<void> {
     const { world } = this.cluster
     await world.runUntil(world.nowMs + ms, () => {
@@ -245,7 +245,7 @@ class Run {
 
   private inject(number: number, fault: PlannedFault): void {
     const { cluster, programs } = this
-    // Everything may have come to its end early.
+    // All programs may have ended early.
     if (cluster.isHealed) return
     const expire = (program: SimulatedProgram, whom: number): string | undefined => {
       const session = program.sessions[Math.floor(whom * program.sessions.length)]
@@ -260,11 +260,11 @@ class Run {
     this.trace(`fault: ${what}`)
   }
 
-  /** As an operator does: by a client that takes over the session and closes it. */
+  /** Works like an operator: a client takes over the session and closes it. */
   private async endSession({ id, password, timeoutMs }: SessionInfo): Promise<void> {
     const session = { id, password }
     const client = this.makeClient({ session, sessionTimeoutMs: timeoutMs, onExpiry: 'end' })
-    // The session may be gone by then, or the servers may be.
+    // By then, the session or the servers may be gone.
     await client.connected({ timeoutMs: 5000 }).catch(() => {})
     await client.close().catch(() => {})
   }
@@ -354,7 +354,7 @@ class Run {
   }
 }
 
-/** Servers as they are usually configured: the limits that find errors of servers are small. */
+/** The usual configuration of servers. Zabra's own simulations use smaller limits, to find bugs. */
 function asUsual(drawn: ServerOptions): ServerOptions {
   return {
     ...drawn,
@@ -386,7 +386,7 @@ function bugOf(what: string, cause?: unknown): Problem {
 
 const lineStart = /^\s*[\d.]+ {2}/
 
-/** A request of a program, or something that it says. */
+/** Whether a line is a request or a message of a program. */
 export function isOfProgram(line: string): boolean {
   return /^(?!fault:|WRONG:)\S+(?: >|:) /.test(line.replace(lineStart, ''))
 }
@@ -399,7 +399,7 @@ function inWords(line: string): string {
   return line.replace(/ at [0-9a-f]+: leading, .*/, ' leads')
 }
 
-/** Of what servers do, only what programs can feel. */
+/** Whether programs can notice this event of a server. */
 function isReadable(line: string): boolean {
   const text = line.slice(12)
   if (/^server-\d+ at /.test(text)) return / leading, /.test(text)

@@ -11,12 +11,12 @@ import { runOnce, type Outcome, type ScenarioOf } from './run.ts'
 import { failure, notDeterministic } from './simulation-error.ts'
 import { useVirtualGlobals } from './virtual/node-globals.ts'
 
-/** At most so many runs go into leaving out faults. */
+/** The maximum number of runs for shrinking a failure. */
 const shorterRunsMax = 40
 
 /**
- * Runs your programs, as they are, on real servers in this process, under virtual time and faults:
- * once for each seed. What a seed does is the same in every run.
+ * Runs your unchanged programs on real servers in this process, under virtual time and faults, once
+ * for each seed. A seed does the same in every run.
  *
  * Rejects with a `SimulationError` as soon as a check fails, a program throws, leaves a rejection
  * unhandled or does not end. The error has the seed, a trace, and how to replay it.
@@ -47,7 +47,7 @@ export async function simulate(
     for (const seed of settings.seeds) {
       signal?.throwIfAborted()
       const outcome = await runOnce(scenario, settings, seed)
-      // Once is enough where all is well: programs that differ between runs differ in the first.
+      // Only the first successful seed runs twice: programs that differ between runs differ there.
       if (runs === 0 || outcome.problem !== undefined) await mustRepeat(scenario, settings, outcome)
       if (outcome.problem !== undefined)
         throw await explain(scenario, settings, outcome, outcome.problem)
@@ -74,7 +74,7 @@ async function mustRepeat(
   if (!isEqual) throw notDeterministic(seed, fullTrace, again.fullTrace)
 }
 
-/** Leaves out faults, as long as the same thing goes wrong. */
+/** Leaves out faults, as long as the run fails in the same way. */
 async function explain(
   scenario: ScenarioOf,
   settings: Settings,

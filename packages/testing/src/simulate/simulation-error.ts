@@ -2,21 +2,21 @@ import type { Problem } from './problem.ts'
 import { isFault, isOfProgram, type Outcome } from './run.ts'
 
 const linesShown = 60
-/** The last lines, and those right before a fault, are shown as they are. */
+/** The last lines, and those right before a fault, are never left out. */
 const lastLines = 20
 const linesBeforeFault = 4
 
 /**
- * A simulation has found something: which seed shows it, and how it came about.
+ * The failure of a simulation: its seed, and the trace of the run.
  *
  *     const found = await simulate({ seeds: 100 }, scenario).catch((error: unknown) => error)
  *     if (found instanceof SimulationError) console.log(found.message)
  */
 export class SimulationError extends Error {
   override readonly name = 'SimulationError'
-  /** Pass it to `simulate` as `seed` to see the same again. */
+  /** Pass it to `simulate` as `seed` to replay the run. */
   readonly seed: number
-  /** What happened, line by line, with as few faults as it takes. */
+  /** The trace of the run, line by line, with as few faults as possible. */
   readonly trace: readonly string[]
 
   constructor(seed: number, message: string, trace: readonly string[], cause?: unknown) {
@@ -44,7 +44,7 @@ export function failure(problem: Problem, outcome: Outcome, faultsBefore: number
   return new SimulationError(seed, message, trace, problem.cause)
 }
 
-/** Of what programs do and say early on, only what leads to a fault matters. */
+/** Leaves out early lines of programs that do not lead to a fault. */
 function shorten(trace: readonly string[]): string[] {
   const lines: string[] = []
   let left = 0
@@ -62,7 +62,7 @@ function shorten(trace: readonly string[]): string[] {
   return lines.slice(-linesShown)
 }
 
-/** The same seed went another way. */
+/** Two runs of the same seed differ. */
 export function notDeterministic(
   seed: number,
   first: readonly string[],

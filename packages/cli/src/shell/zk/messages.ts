@@ -50,7 +50,7 @@ export function zkMessage(error: unknown): string {
   return message ?? String(error)
 }
 
-/** What kept an answer from coming, where that is known. */
+/** The reason for a missing answer, if known. */
 function whyOf({ cause }: Error): string {
   return cause instanceof Error && cause.message !== '' ? ` (${cause.message})` : ''
 }

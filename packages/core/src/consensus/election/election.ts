@@ -535,7 +535,7 @@ export class Election {
   /**
    * Others name this server because of an earlier vote, but it has no vote: some that are needed do
    * not know it as a member, and would not follow. The weakest vote, in a new round, makes every
-   * server restart from its own. A server in an older round is told alone: a new round for every old
+   * server restart from its own. A server in an older round gets its own answer: a new round for every old
    * message would cause more messages each time.
    */
   private withdraw(from: ServerId, round: bigint): void {

@@ -2,7 +2,7 @@ import type { ServerState } from '@zabra/protocol'
 import { epochStart } from '../../storage/zxid.ts'
 import type { QuorumVerifier, ServerId } from '../../membership/quorum.ts'
 
-/** Who should lead, and how much of the history that server holds. */
+/** A candidate for leader, and how much of the history it holds. */
 export interface Candidate {
   readonly leader: ServerId
   /** The last zxid in its log. */

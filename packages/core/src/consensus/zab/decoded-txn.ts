@@ -15,7 +15,7 @@ import type { LoggedTxn } from '../../storage/log/committed-log.ts'
 export interface DecodedTxn extends LoggedTxn {
   readonly header: TxnHeader
   readonly txn: Txn
-  /** What the tree must be afterwards, where the one who made it said so. */
+  /** The digest of the tree afterwards, if its author recorded it. */
   readonly digest: bigint | undefined
 }
 

@@ -8,7 +8,7 @@ import type { ZabOptions } from './options.ts'
 import type { LeaderStart } from './sync-plan.ts'
 
 /**
- * What the parts of a leader share: its learners, how far it has come, the time, and the Ready that
+ * The shared state of a leader's parts: its learners, how far it has come, the time, and the Ready that
  * is being made.
  */
 export class LeaderCore {

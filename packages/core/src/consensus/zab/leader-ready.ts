@@ -125,7 +125,7 @@ export interface LogToRead {
  * All that a leader asks of its driver after an input. The driver carries out the fields in the
  * order in which they are declared here.
  *
- * What rests on this order:
+ * These facts rest on this order:
  *
  * - LEADERINFO is in `send` only after the promise of its epoch is stored here.
  * - UPTODATE is in `send` only together with `established`, or later; and this server counts for the

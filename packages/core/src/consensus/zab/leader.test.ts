@@ -313,7 +313,7 @@ function comeAgain(
   if (learner.state !== 'asked') return
   const logged = logs.others.get(sid) ?? one.db.lastZxid
   one.say(learner, 'ackEpoch', show(logged), int(-1))
-  // What it has that the leader has not committed, it may have to cut off.
+  // It may have to cut off transactions that the leader has not committed.
   logs.others.delete(sid)
   one.sendHistories()
   one.say(learner, 'ack', '2.0')

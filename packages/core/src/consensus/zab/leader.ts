@@ -32,7 +32,7 @@ type Phase =
   | 'synchronizing'
   | 'leading'
 
-/** What a leader waits for in each phase, for a limited time. */
+/** The event that a leader awaits in each phase, for a limited time. */
 const awaited: { readonly [Name in Phase]?: string } = {
   choosingEpoch: 'agreeing on an epoch',
   promising: 'agreeing on an epoch',
@@ -84,7 +84,7 @@ export class Leader {
     this.broadcast = new Broadcast(core, certainty, this.reconfiguration)
   }
 
-  // --- what it can be asked --------------------------------------------------------------------
+  // --- what it can be asked ----------------------------------------------------------------------
 
   get epoch(): bigint {
     return this.core.epoch
@@ -140,12 +140,12 @@ export class Leader {
     }
   }
 
-  // --- in and out ------------------------------------------------------------------------------
+  // --- in and out --------------------------------------------------------------------------------
 
   step(input: LeaderInput, nowMs: number): void {
     const { core } = this
     core.nowMs = core.learners.nowMs = nowMs
-    // What is in the log counts, even after the role has ended.
+    // Transactions in the log count, even after the role has ended.
     if (input.type === 'proposed') this.broadcast.proposed(input)
     else if (input.type === 'connected' && core.isOver) core.learners.close(input.learner)
     else if (!core.isOver) this.take(input)
@@ -238,7 +238,7 @@ export class Leader {
     }
   }
 
-  // --- the course of a leadership --------------------------------------------------------------
+  // --- the course of a leadership ----------------------------------------------------------------
 
   private enter(phase: Phase): void {
     this.phase = phase
@@ -285,7 +285,7 @@ export class Leader {
   }
 
   /**
-   * What a configuration file says has version 0, whatever it says. Once servers agree on it, it must
+   * A configuration from a file has version 0, whatever its content. Once servers agree on it, it must
    * count for more than that of one that would join them.
    */
   private nameFirstConfig(): void {
@@ -337,7 +337,7 @@ export class Leader {
     if (!serves) core.end(new RoleChange('the new configuration wants another leader', undefined))
   }
 
-  // --- time ------------------------------------------------------------------------------------
+  // --- time --------------------------------------------------------------------------------------
 
   private tick(): void {
     const { core } = this
@@ -410,7 +410,7 @@ export class Leader {
     }
   }
 
-  // --- what learners say -----------------------------------------------------------------------
+  // --- what learners say -------------------------------------------------------------------------
 
   /** A malformed packet costs the learner its connection, nothing else. */
   private takePacket(learner: LearnerProgress, packet: QuorumPacket): void {

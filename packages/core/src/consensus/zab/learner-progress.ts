@@ -69,7 +69,7 @@ const waiting: ReadonlySet<LearnerState> = new Set(['introduced', 'promised', 's
 /** The parts of a learner's connection that a machine may read. Only the driver sends and closes. */
 export interface LearnerLink {
   readonly remoteAddress: string
-  /** What the other side has not taken yet. */
+  /** Data that the other side has not received yet. */
   readonly unsentBytes: number
   readonly packetsSent: number
   readonly packetsReceived: number
@@ -130,7 +130,7 @@ export class LearnerProgress {
     this.joinedWallMs = joinedWallMs
   }
 
-  // --- its state -------------------------------------------------------------------------------
+  // --- its state ---------------------------------------------------------------------------------
 
   get state(): LearnerState {
     return this.current
@@ -157,7 +157,7 @@ export class LearnerProgress {
     return !this.isObserver && this.hasReached('acknowledged')
   }
 
-  // --- what it is sent -------------------------------------------------------------------------
+  // --- what it is sent ---------------------------------------------------------------------------
 
   /** Bytes it has not taken yet, without its history, which has limits of its own. */
   get queuedBytes(): number {
@@ -173,7 +173,7 @@ export class LearnerProgress {
     this.answeredRound = this.pings.shift() ?? this.answeredRound
   }
 
-  // --- for monitoring --------------------------------------------------------------------------
+  // --- for monitoring ----------------------------------------------------------------------------
 
   get view(): LearnerView {
     const { sid, isObserver, link, joinedWallMs, requests, held } = this

@@ -63,7 +63,7 @@ export type LearnerInput =
   /** The connection is lost, the disk fails, or this server stops. */
   | { readonly type: 'end'; readonly reason: Error }
 
-/** What a learner stores before it sends anything else. One step at a time. */
+/** The storage steps of a learner before it sends anything else, one at a time. */
 export type StoreStep =
   /** The promise to take no part in older epochs. */
   | { readonly type: 'acceptEpoch'; readonly epoch: bigint }
@@ -193,7 +193,7 @@ export class Learner {
     return this.pending.all().filter(({ zxid }) => zxid <= this.lastAppended)
   }
 
-  // --- in and out ------------------------------------------------------------------------------
+  // --- in and out --------------------------------------------------------------------------------
 
   step(input: LearnerInput): void {
     switch (input.type) {
@@ -315,7 +315,7 @@ export class Learner {
     }
   }
 
-  // --- discovery -------------------------------------------------------------------------------
+  // --- discovery ---------------------------------------------------------------------------------
 
   private greet(): void {
     const { epochs, self, isObserver, configs } = this.parts
@@ -364,7 +364,7 @@ export class Learner {
     return data.written()
   }
 
-  // --- synchronisation -------------------------------------------------------------------------
+  // --- synchronisation ---------------------------------------------------------------------------
 
   private beginHistory(operation: QuorumPacket): void {
     const kind = expectPacket(operation, 'diff', 'trunc', 'snap')
@@ -419,7 +419,7 @@ export class Learner {
     if (!isFromSnapshot && history.length > 0) this.ready.abandonsSnapshot = true
     for (const zxid of history) {
       const txn = this.nextPending(zxid)
-      // What followed a snapshot may be in it, in parts. With all of that applied it is exact: only
+      // Transactions after a snapshot may be in it, in parts. With all of them applied it is exact: only
       // that is stored, and needs no log.
       if (!isFromSnapshot) this.append(txn)
       this.commit(txn)
@@ -473,7 +473,7 @@ export class Learner {
     return changeForLearner(before, config, { self, leader, isObserver, successor })
   }
 
-  // --- broadcast -------------------------------------------------------------------------------
+  // --- broadcast ---------------------------------------------------------------------------------
 
   private receive(packet: QuorumPacket): void {
     switch (packet.type) {

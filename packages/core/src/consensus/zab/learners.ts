@@ -76,7 +76,7 @@ export class Learners {
   private readonly trace: ZabTrace
   private readonly queueBytesMax: number
 
-  /** What `ready` of the machine collects is for its driver. */
+  /** The machine collects this in `ready`, for its driver. */
   constructor(
     machine: { readonly ready: ForLearners },
     trace: ZabTrace,
@@ -87,7 +87,7 @@ export class Learners {
     this.queueBytesMax = queueBytesMax
   }
 
-  // --- who they are ----------------------------------------------------------------------------
+  // --- who they are ------------------------------------------------------------------------------
 
   /** Admits a new connection. One that has not introduced itself gives way first. */
   admit(learner: LearnerProgress): void {
@@ -154,7 +154,7 @@ export class Learners {
     return voters
   }
 
-  // --- what they are sent ----------------------------------------------------------------------
+  // --- what they are sent ------------------------------------------------------------------------
 
   /** Sends at once, ahead of queued packets. */
   send(learner: LearnerProgress, packet: QuorumPacket): void {

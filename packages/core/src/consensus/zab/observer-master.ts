@@ -79,7 +79,7 @@ export type Relayed =
  * All that an observer master asks of its driver after an input. The driver carries out the fields
  * in the order in which they are declared here.
  *
- * What rests on this order: a history is planned from what is applied here, and a transaction is
+ * These facts rest on this order: a history is planned from what is applied here, and a transaction is
  * applied before the input `committed` names it. So everything that is committed later reaches the
  * observer behind its history.
  */
@@ -138,7 +138,7 @@ export class ObserverMaster {
     return Array.from(this.observers.led, ({ view }) => view)
   }
 
-  // --- in and out ------------------------------------------------------------------------------
+  // --- in and out --------------------------------------------------------------------------------
 
   step(input: ObserverMasterInput, nowMs: number): void {
     this.observers.nowMs = nowMs
@@ -221,7 +221,7 @@ export class ObserverMaster {
     }
   }
 
-  // --- joining ---------------------------------------------------------------------------------
+  // --- joining -----------------------------------------------------------------------------------
 
   private get limitMs(): number {
     return this.options.tickMs * this.options.initLimit
@@ -308,7 +308,7 @@ export class ObserverMaster {
     this.observers.listen(observer)
   }
 
-  // --- from the follower -----------------------------------------------------------------------
+  // --- from the follower -------------------------------------------------------------------------
 
   /** Pings the observers, and drops silent ones. */
   private halfTick(): void {
@@ -337,7 +337,7 @@ export class ObserverMaster {
     }
   }
 
-  // --- from observers --------------------------------------------------------------------------
+  // --- from observers ----------------------------------------------------------------------------
 
   private receive(observer: LearnerProgress, packet: QuorumPacket): void {
     observer.deadlineTick = this.halfTicks + 2 * this.options.syncLimit
@@ -392,7 +392,7 @@ export class ObserverMaster {
     answer.long(sessionId)
     answer.bool(isValid)
     const packet = packetOf('revalidate', zxid, answer.written())
-    // What the session wrote elsewhere was proposed to us, and not to the observer: it would take
+    // Writes of the session elsewhere were proposed to us, and not to the observer: it would take
     // the outcome for an answer to what it asks for itself.
     const { lastPending } = this.parts.proposals
     if (lastPending === undefined) this.observers.send(observer, packet)

@@ -93,7 +93,7 @@ export type Contradiction =
   /** As leader: it predicted another digest when it proposed the transaction. */
   | 'prediction'
 
-/** What a server does about a tree that differs. */
+/** The handling of a tree that differs. */
 export type Remedy =
   /** It reads its disk again. */
   | 'reload'

@@ -60,7 +60,7 @@ export class Synchronization {
     const { sid } = learner
     core.assertApplied()
     const plan = this.planFor(learner.loggedZxid, older)
-    // What it acknowledged on an earlier connection it may now have to cut off again: that counts
+    // It may now have to cut off transactions that it acknowledged on an earlier connection: that counts
     // only once it is logged again.
     core.acknowledged.delete(sid)
     learner.plan = plan.kind

@@ -10,7 +10,7 @@ export type ZabPhase = 'election' | 'discovery' | 'synchronization' | 'broadcast
 const timeAt = 20
 const rotateEveryMs = 30_000
 
-/** What a server of an ensemble measures, in all its roles. Times are milliseconds. */
+/** The measurements of a server of an ensemble, in all its roles. Times are milliseconds. */
 export class ZabStats {
   phase: ZabPhase = 'election'
   /** The leader, once it is known. */

@@ -2,7 +2,7 @@ import type { LoggedTxn } from '../../storage/log/committed-log.ts'
 import type { Role } from './role.ts'
 import type { RoleParts } from './role-parts.ts'
 
-/** What a role leaves behind. */
+/** The state that a role leaves behind. */
 export interface Remains {
   /** Logged, and not known to be committed. */
   readonly uncommitted: readonly LoggedTxn[]

@@ -14,7 +14,7 @@ import type { Restoring } from '../restoring.ts'
 import type { Standing } from '../standing.ts'
 import type { StopSignal } from '../stop-signal.ts'
 
-/** What all roles of a server share. It outlives each of them. */
+/** The shared state of all roles of a server. It outlives each of them. */
 export interface RoleParts extends Omit<EnsembleParts, 'journal'> {
   readonly options: EnsembleOptions
   readonly clock: Clock

@@ -5,7 +5,7 @@ import type { DigestMismatch } from '../../state/digest-check.ts'
 import type { PeerPort } from '../ensemble-parts.ts'
 import type { PacketLink } from '../links/packet-link.ts'
 
-/** What a server of an ensemble can be doing. It does one of these at a time. */
+/** The roles of a server of an ensemble. It has one at a time. */
 export type RoleName =
   /** Not running yet. */
   | 'starting'
@@ -44,10 +44,10 @@ export function assertLegalChange(from: RoleName, to: RoleName): void {
   assert(legalChanges[from].includes(to), `a server that is ${from} cannot begin ${to}`)
 }
 
-/** What happens to a server, as its present role takes it. A role ignores what does not concern it. */
+/** The events that the present role of a server handles. A role ignores events that do not concern it. */
 export interface RoleInputs {
   readonly name: RoleName
-  /** What this server tells others it is. */
+  /** The role that this server announces to others. */
   readonly state: ServerState
   /** Makes the role end, with this reason. */
   end?(reason: Error): void

@@ -62,7 +62,7 @@ export interface SessionEnd {
   readonly roles: readonly RoleTaken[]
 }
 
-/** What the server that expired the session knows about it. */
+/** The facts about a session that the server which expired it knows. */
 export interface Decision {
   readonly timeoutMs: number
   /** By its clock, to the tick. */
@@ -114,7 +114,7 @@ export class SessionEnds {
     return this.expired.findLast(isIt) ?? this.closed.findLast(isIt)
   }
 
-  // --- what is seen ----------------------------------------------------------------------------
+  // --- what is seen ------------------------------------------------------------------------------
 
   /** A client has its session on this connection from now on. */
   connected(connection: ClientConnection): void {
@@ -175,7 +175,7 @@ export class SessionEnds {
     this.decisions.set(sessionId, decision)
   }
 
-  // --- what it comes to ------------------------------------------------------------------------
+  // --- what it comes to --------------------------------------------------------------------------
 
   /** The end of a session is applied. */
   ended(sessionId: bigint, zxid: bigint, isExpired: boolean): void {

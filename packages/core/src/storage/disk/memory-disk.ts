@@ -376,7 +376,7 @@ class Content {
     const isShared = this.isBorrowed || (this.isLent && position < this.stored)
     if (end > this.buffer.length) this.reallocate(Math.max(end, this.buffer.length * 2))
     else if (isShared) this.reallocate(this.buffer.length)
-    // What was cut off or passed over may hold what another content has written there.
+    // Bytes that were cut off or skipped may hold data of an older content.
     if (position > this.stored) this.buffer.fill(0, this.stored, position)
     this.buffer.set(bytes, position)
     this.stored = Math.max(this.stored, end)

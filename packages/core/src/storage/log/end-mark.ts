@@ -1,5 +1,5 @@
 /**
- * The mark that zabra writes after the last record of a log, over zeros that are there anyway.
+ * The mark that zabra writes after the last record of a log, over preallocated zeros.
  *
  *     long  a constant            where a record has its checksum
  *     int   0                     where a record has its length: the end of the file for any reader

@@ -15,7 +15,7 @@ import { ReadAhead } from '../disk/read-ahead.ts'
 import { allZeros } from './zeros.ts'
 
 const stretchBytes = 1024 * 1024
-/** The maximum size of a record, unless the reader is told another. */
+/** The default maximum size of a record. */
 const recordBytesMaxLeast = 64 * 1024 * 1024
 /** Where clientId and cxid end and the zxid of a payload begins. */
 const zxidOffset = 12

@@ -94,7 +94,7 @@ function clientAddress({ config, clientPort }: ServerView, own: ServerSpec | und
   return hostPort(host, clientPort)
 }
 
-/** What is known about some addresses; they are assumed to be reachable. */
+/** The known state of some addresses; they are assumed to be reachable. */
 function addressInfo(addresses: readonly { host: string; port: number }[]): Json {
   const all = addresses.map(({ host, port }) => hostPort(host, port))
   const one = all[0] ?? null

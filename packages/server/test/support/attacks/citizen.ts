@@ -1,6 +1,6 @@
 import { RawClient, textOf } from '../raw-client.ts'
 
-/** What the well-behaved client measured. */
+/** The measurements of the well-behaved client. */
 export interface Sight {
   readonly requests: number
   readonly p50Ms: number
@@ -29,7 +29,7 @@ export class Citizen {
     this.life = this.live().catch((error: unknown) => void this.problems.push(String(error)))
   }
 
-  /** What it has measured since the last call. */
+  /** The measurements since the last call. */
   look(): Sight {
     const sorted = this.latencies.toSorted((a, b) => a - b)
     this.latencies = []

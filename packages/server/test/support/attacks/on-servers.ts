@@ -1,4 +1,4 @@
-/** Attacks on the ports for other servers, by somebody who is no server. */
+/** Attacks on the ports for other servers, by a stranger. */
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'

@@ -94,7 +94,7 @@ export class TreeCacheWorkload implements Workload {
     return isInside(node)
   }
 
-  /** What was committed before a sync is visible after it. */
+  /** Everything committed before a sync is visible after it. */
   private async readOwnWrite({ client, name }: Actor, data: string): Promise<void> {
     const cache = this.caches.get(name)
     if (cache === undefined) return

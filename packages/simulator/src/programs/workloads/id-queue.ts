@@ -15,7 +15,7 @@ export class IdQueueWorkload implements Workload {
   private readonly stage: Stage
   private readonly queues = new WeakMap<Client, IdQueue<string>>()
   private readonly put = new Set<string>()
-  /** What became of an item. */
+  /** The fate of an item. */
   private readonly fates = new Map<string, string>()
   /** Items that may have been completed or removed by somebody who does not know. */
   private readonly uncertain = new Set<string>()

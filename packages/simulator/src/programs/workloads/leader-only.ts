@@ -16,7 +16,7 @@ class WorkFailed extends Error {
 
 /** How a piece of work ended in one term. */
 interface Ending {
-  /** What it resolved to, or rejected with. */
+  /** The value that it resolved to, or its rejection. */
   readonly result: unknown
   readonly hasFailed: boolean
   readonly wasHeld: boolean

@@ -12,7 +12,7 @@ import { decodeText } from '@zabra/protocol'
 import type { TreeDump } from '../../history/tree-dump.ts'
 import type { Actor } from '../workload.ts'
 
-/** What a program believes about some nodes: their data by path. */
+/** The data of some nodes by path, as a program knows it. */
 export interface Mirror {
   readonly name: string
   readonly nodes: ReadonlyMap<string, string>

@@ -8,7 +8,7 @@ interface Entry<T> {
   readonly opened: T | undefined
 }
 
-/** What each program has opened to follow something, by the program's name. */
+/** The followers that each program has opened, by the program's name. */
 export class Opened<T> {
   private readonly stage: Stage
   private readonly what: string

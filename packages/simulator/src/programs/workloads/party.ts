@@ -50,7 +50,7 @@ export class PartyWorkload implements Workload {
     )
   }
 
-  /** Nodes of one session that were there before and after are seen in between. */
+  /** A reader sees nodes of one session that exist before and after its read. */
   private async look(
     { client, name }: Actor,
     party: Party,

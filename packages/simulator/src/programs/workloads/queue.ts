@@ -24,7 +24,7 @@ export class QueueWorkload implements Workload {
   private readonly put = new Set<string>()
   private readonly done = new Map<string, string>()
   private readonly served = new Set<string>()
-  /** What the consumers of each item have written. */
+  /** The writes of the consumers of each item. */
   private readonly logs = new Map<string, GuardedLog>()
   private items = 0
 

@@ -109,7 +109,7 @@ export class RendezvousWorkload implements Workload {
     place.said = word
   }
 
-  /** A client that is told that the place is gone must be right. */
+  /** If a client reports that the place is gone, it must be gone. */
   private missed({ client, name }: Actor, { path, czxid }: Place, error: unknown): void {
     if (!isRefusal(error, 'noNode')) throw error
     this.stage.count('gone')

@@ -1,7 +1,7 @@
 import type { Held } from '@zabra/recipes'
 import type { Stage } from '../stage.ts'
 
-/** Who may hold a right at the same time: one holder, others who share it, or a limited number. */
+/** The holders of a right at one time: a single one, several that share it, or a limited number. */
 export type Sharing = 'alone' | 'shared'
 
 export interface Grant {

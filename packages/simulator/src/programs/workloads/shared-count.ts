@@ -14,7 +14,7 @@ const initial = 10
 export class SharedCountWorkload implements Workload {
   private readonly stage: Stage
   private readonly counts = new WeakMap<Client, SharedCount>()
-  /** Who wrote each version, and what. */
+  /** The writer and the value of each version. */
   private readonly written = new Map<number, { readonly value: number; readonly name: string }>()
   private readonly read = new Map<number, number>()
   private values = initial

@@ -1,6 +1,6 @@
 /**
  * The names under which programs reach Node's clocks, timers and randomness. While simulations run,
- * each asks whose code calls it: a simulated program gets its own, everybody else gets Node's.
+ * each finds out which code calls it: a simulated program gets its own, all other code gets Node's.
  */
 import console from 'node:console'
 import crypto, { webcrypto } from 'node:crypto'
@@ -29,7 +29,7 @@ type AnyFunction = (...args: readonly unknown[]) => unknown
 let users = 0
 let restore = (): void => {}
 
-/** Makes the globals ask for the program until the returned function is called. */
+/** Redirects the globals to the running program, until the returned function is called. */
 export function useVirtualGlobals(): () => void {
   if (users++ === 0) restore = install()
   let isDone = false
@@ -59,7 +59,7 @@ function install(): () => void {
   }
 }
 
-/** A function that belongs to the program where one runs. */
+/** A function that uses the program if one is running, and Node otherwise. */
 function either(
   patches: Patches,
   target: object,
@@ -111,7 +111,7 @@ function replaceTimers(patches: Patches): void {
   either(patches, AbortSignal, 'timeout', (program, [ms]) => timeoutSignal(program, ms as number))
 }
 
-/** With the form that `promisify` takes. */
+/** Adds the form that `promisify` uses. */
 function replaceTimer(
   patches: Patches,
   owner: object,
@@ -164,7 +164,7 @@ function replaceClocks(patches: Patches): void {
   })
 }
 
-/** What is needed of `Temporal`, which Node has from version 26 on. */
+/** The used part of `Temporal`, which Node has from version 26 on. */
 interface TemporalNames {
   readonly Instant: {
     fromEpochMilliseconds(ms: number): { toZonedDateTimeISO(zone: unknown): object }
@@ -195,7 +195,7 @@ function replaceTemporal(patches: Patches): void {
 function replaceRandomness(patches: Patches): void {
   either(patches, Math, 'random', (program) => program.random())
   for (const owner of [webcrypto, crypto]) either(patches, owner, 'randomUUID', random.uuid)
-  // That of the module calls this one.
+  // The function of the module calls this one.
   either(patches, webcrypto, 'getRandomValues', (program, [into]) =>
     random.fill(program, into as NodeJS.ArrayBufferView),
   )
@@ -212,7 +212,7 @@ function replaceRandomness(patches: Patches): void {
   })
 }
 
-/** What a program prints is part of its trace. */
+/** Output of a program becomes part of its trace. */
 function replaceConsole(patches: Patches): void {
   for (const owner of new Set([globalThis.console, console])) {
     for (const level of ['debug', 'info', 'log', 'warn', 'error'])
@@ -226,7 +226,7 @@ function refuseSockets(patches: Patches): void {
   })
 }
 
-/** Sockets are given a list of arguments, or options, or a port. */
+/** Sockets accept a list of arguments, options, or a port. */
 function describeTarget(args: readonly unknown[]): string {
   const [first, second] = args.flat() as readonly unknown[]
   if (typeof first === 'object' && first !== null) {

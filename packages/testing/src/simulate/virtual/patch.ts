@@ -1,8 +1,8 @@
-/** Properties that were replaced, to be put back. */
+/** Replaced properties, which can be restored. */
 export class Patches {
   private readonly undo: (() => void)[] = []
 
-  /** Replaces a property by what `make` makes of it; whatever hangs on a function stays on it. */
+  /** Replaces a property by the result of `make`. Properties of a function are kept. */
   replace<T>(target: object, key: PropertyKey, make: (original: T) => unknown): void {
     const own = Object.getOwnPropertyDescriptor(target, key)
     const original: unknown = Reflect.get(target, key)
@@ -16,7 +16,7 @@ export class Patches {
       writable: true,
     })
     this.undo.push(() => {
-      // Somebody else has replaced it meanwhile, and it is theirs now.
+      // Other code has replaced it in the meantime, and keeps it.
       if (Reflect.get(target, key) !== replacement) return
       if (own === undefined) Reflect.deleteProperty(target, key)
       else Object.defineProperty(target, key, own)

@@ -1,4 +1,4 @@
-/** What `node:crypto` and `crypto` draw, from the random numbers of a simulated program. */
+/** The functions of `node:crypto` and `crypto`, with the random numbers of a simulated program. */
 import type { VirtualProcess } from './virtual-process.ts'
 
 export function bytes(program: VirtualProcess, size: number): Buffer {
@@ -31,7 +31,7 @@ export function uuid(program: VirtualProcess): string {
   ].join('-')
 }
 
-/** Returns what was drawn, or passes it to the callback a moment later. */
+/** Returns the bytes, or passes them to the callback a moment later. */
 export function orCallback<T>(program: VirtualProcess, callback: unknown, draw: () => T): unknown {
   const value = draw()
   if (typeof callback !== 'function') return value

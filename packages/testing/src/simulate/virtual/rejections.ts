@@ -3,8 +3,8 @@ import { currentProgram } from './virtual-process.ts'
 type Listener = (reason: unknown, promise: Promise<unknown>) => void
 
 /**
- * Rejections that nobody handles are reported to the simulated program whose they are. All others
- * go where they went before: to the test runner, for example. Returns a function that ends this.
+ * Reports unhandled rejections of a simulated program to that program. All others go to the handlers
+ * from before, such as those of the test runner. Returns a function that stops this.
  */
 export function watchRejections(): () => void {
   const others = process.listeners('unhandledRejection') as Listener[]
@@ -12,7 +12,7 @@ export function watchRejections(): () => void {
   const listener: Listener = (reason, promise) => {
     const program = currentProgram()
     if (program !== undefined) program.rejectedUnhandled(reason)
-    // As Node does where nobody listens.
+    // As Node does without a listener.
     else if (others.length === 0) throw reason
     else for (const other of others) other(reason, promise)
   }

@@ -1,4 +1,4 @@
-/** The timers of Node, by the clock of a simulated program. */
+/** Node's timers, on the clock of a simulated program. */
 import { AsyncResource } from 'node:async_hooks'
 import { onAbort } from '@zabra/client/internal'
 import type { VirtualProcess } from './virtual-process.ts'
@@ -7,10 +7,10 @@ type Callback = (...args: readonly unknown[]) => unknown
 
 /** The longest timer of Node; it treats longer ones as 1 ms. */
 const timerMsMax = 0x7fffffff
-/** `setImmediate` takes a moment: a loop of nothing else would stop the clock. */
+/** `setImmediate` takes some time; otherwise a loop of it would stop the clock. */
 const immediateMs = 0.01
 
-/** What `setTimeout`, `setInterval` and `setImmediate` return. */
+/** The result of `setTimeout`, `setInterval` and `setImmediate`. */
 export class VirtualTimer {
   private readonly start: () => void
   private stop: () => void = () => {}
@@ -58,7 +58,7 @@ export class VirtualTimer {
   }
 }
 
-/** As Node takes them: at least 1 ms. */
+/** At least 1 ms, as in Node. */
 function delayOf(ms: unknown): number {
   const delayMs = Math.trunc(Number(ms))
   return delayMs >= 1 && delayMs <= timerMsMax ? delayMs : 1
@@ -171,7 +171,7 @@ function waitFor<T>(
   })
 }
 
-/** As Node's own. */
+/** The same as Node's. */
 function aborted(signal: AbortSignal): Error {
   const error = new Error('The operation was aborted', { cause: signal.reason })
   return Object.assign(error, { name: 'AbortError', code: 'ABORT_ERR' })

@@ -1,16 +1,16 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Host } from '@zabra/client/internal'
 
-/** What the code of a simulated program gets in place of Node's clocks, timers and randomness. */
+/** Replaces Node's clocks, timers and randomness for the code of a simulated program. */
 export interface VirtualProcess {
   readonly name: string
-  /** The host of clients that the program makes. */
+  /** The host of clients that the program creates. */
   readonly host: Host
-  /** By a clock that never goes back. */
+  /** Time on a monotonic clock. */
   nowMs(): number
-  /** Since 1970. */
+  /** Milliseconds since 1970. */
   wallMs(): number
-  /** At least 0, less than 1. */
+  /** A number of at least 0 and less than 1. */
   random(): number
   /** Calls back once after this time; returns a function that cancels it. */
   timer(ms: number, callback: () => void): () => void
