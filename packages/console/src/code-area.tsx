@@ -9,43 +9,51 @@ interface Props {
   readonly onInput: (text: string) => void
 }
 
-/** In longer texts the colors would make typing slow. */
-const coloredMax = 100_000
+/** In longer texts colors and line numbers would make typing slow. */
+const plainMin = 100_000
 
 /**
  * A text field with line numbers and colors: the colored text lies below the field, whose own text is
  * transparent, so that selection, undo, search and spelling aids stay those of the browser.
  */
 export function CodeArea({ label, text, form, onInput }: Props) {
-  const isColored = text.length <= coloredMax
+  if (text.length > plainMin) {
+    return <textarea class="plain" rows={24} wrap="off" {...fieldOf({ label, text, onInput })} />
+  }
+  return <Colored label={label} text={text} form={form} onInput={onInput} />
+}
+
+function Colored({ label, text, form, onInput }: Props) {
   const lines = useMemo(() => text.split('\n').length, [text])
   const numbers = useMemo(
     () => Array.from({ length: lines }, (_, at) => at + 1).join('\n'),
     [lines],
   )
   return (
-    <div class={isColored ? 'code-area colored' : 'code-area'}>
+    <div class="code-area">
       <pre class="gutter" aria-hidden="true">
         {numbers}
       </pre>
       <div class="code">
         <pre aria-hidden="true">
-          {isColored ? <Tokens tokens={tokensOf(text, form)} /> : text}
+          <Tokens tokens={tokensOf(text, form)} />
           {'\n'}
         </pre>
-        <textarea
-          aria-label={label}
-          wrap="off"
-          spellcheck={false}
-          autocomplete="off"
-          value={text}
-          onInput={(event) => onInput(event.currentTarget.value)}
-          onKeyDown={onKey}
-        />
+        <textarea wrap="off" {...fieldOf({ label, text, onInput })} />
       </div>
     </div>
   )
 }
+
+const fieldOf = ({ label, text, onInput }: Omit<Props, 'form'>) => ({
+  'aria-label': label,
+  spellcheck: false,
+  autocomplete: 'off' as const,
+  value: text,
+  onInput: ({ currentTarget }: { readonly currentTarget: HTMLTextAreaElement }) =>
+    onInput(currentTarget.value),
+  onKeyDown: onKey,
+})
 
 function onKey(event: KeyboardEvent): void {
   const field = event.currentTarget

@@ -64,7 +64,14 @@ export type { Gap, HistoryEvent, ZxidRange } from './history/past-logs.ts'
 export { PastTree, type PastNode } from './history/past-tree.ts'
 export { historyFolder, pastFiles, type HistoryPlaces } from './history/places.ts'
 export type { HistoryRetention } from './history/retention.ts'
-export { childrenAt, everything, nodesAt, subtreeAt, type Selection } from './history/selection.ts'
+export {
+  childrenAt,
+  everything,
+  nodeAt,
+  nodesAt,
+  subtreeAt,
+  type Selection,
+} from './history/selection.ts'
 export { LogBatch } from './storage/log/log-batch.ts'
 export { loadDatabase, LoadingDatabase } from './storage/recovery/load.ts'
 export { logName, logsAmong, snapshotsAmong, type StoredFile } from './storage/disk/files.ts'

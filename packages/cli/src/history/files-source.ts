@@ -4,7 +4,7 @@ import {
   changeKinds,
   History,
   HistoryError,
-  nodesAt,
+  nodeAt,
   subtreeAt,
   type Change,
   type ChangeKind,
@@ -39,8 +39,8 @@ export function filesSource(
       return undefined
     },
   })
-  const nodeAt = async (path: string, at: string): Promise<{ zxid: string; found: PastNode }> => {
-    const tree = await told(history.treeAt(pointOf('POINT', at), nodesAt([path], true)))
+  const look = async (path: string, at: string): Promise<{ zxid: string; found: PastNode }> => {
+    const tree = await told(history.treeAt(pointOf('POINT', at), nodeAt(path)))
     const found = tree.node(path)
     if (found === undefined) throw noNode(path)
     return { zxid: hex(tree.zxid), found }
@@ -67,11 +67,11 @@ export function filesSource(
       }
     },
     async node(path, at) {
-      const { zxid, found } = await nodeAt(path, at)
+      const { zxid, found } = await look(path, at)
       return { zxid, node: nodeJson(found, false) }
     },
     async data(path, at) {
-      return (await nodeAt(path, at)).found.data ?? new Uint8Array(0)
+      return (await look(path, at)).found.data ?? new Uint8Array(0)
     },
     async *subtree(path, at, wantsData) {
       const tree = await told(history.treeAt(pointOf('POINT', at), subtreeAt(path, true)))

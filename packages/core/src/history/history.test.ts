@@ -6,7 +6,7 @@ import { anyStep } from '../../test/support/world.ts'
 import { changesOf, type Change } from './change.ts'
 import { passes } from './filter.ts'
 import { History } from './history.ts'
-import { subtreeAt } from './selection.ts'
+import { nodeAt, subtreeAt } from './selection.ts'
 
 /** Leaves out quota usage: each server counts it by itself, and only if it has the whole tree. */
 function withoutUsage(content: Iterable<[string, Noted]>): Map<string, Noted> {
@@ -44,6 +44,9 @@ test.each([
               ([path]) => path === top || path.startsWith(`${top}/`),
             )
             expect(withoutUsage(contentOf(part, top))).toEqual(withoutUsage(below))
+            // Alone, a znode has the same stat, with its children counted.
+            const alone = await history.treeAt({ zxid }, nodeAt(top))
+            expect(alone.node(top)?.stat).toEqual(expected.get(top)?.stat)
           }
         },
       ),

@@ -223,18 +223,19 @@ export class History {
 
   /**
    * Visits the states of znodes right after or right before given transactions, in the order of the
-   * transactions. The state is valid only during the call.
+   * transactions. The state is valid only during the call. Without a selection, it has only these
+   * znodes and their ancestors.
    */
   async states<Moment extends ZnodeMoment>(
     moments: readonly Moment[],
     visit: (moment: Moment, tree: PastTree) => void,
+    selection: Selection = nodesAt(new Set(moments.map(({ path }) => path)), true),
   ): Promise<void> {
     const { files, logs } = await this.open()
     const left = moments.toSorted((a, b) => (a.zxid < b.zxid ? -1 : a.zxid > b.zxid ? 1 : 0))
     const [first] = left
     const last = left.at(-1)
     if (first === undefined || last === undefined) return
-    const selection = nodesAt(new Set(left.map(({ path }) => path)), true)
     const loader = await this.load(files, logs, first.zxid - 1n, selection)
     const keys = selection.keys === undefined ? [] : [selection.keys]
     let at = 0

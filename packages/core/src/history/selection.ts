@@ -45,10 +45,19 @@ export function subtreeAt(path: string, above = false): Selection {
   }
 }
 
-/** A znode, its children and grandchildren, so that children can be counted; and the ancestors. */
+/** A znode with its children, so that its stat is whole; and the ancestors. */
+export function nodeAt(path: string): Selection {
+  return levelsAt(path, 1)
+}
+
+/** The children of a znode with theirs, so that their stats are whole; and the ancestors. */
 export function childrenAt(path: string): Selection {
+  return levelsAt(path, 2)
+}
+
+function levelsAt(path: string, levels: number): Selection {
   const below = subtreeAt(path, true)
-  const depthMax = (path === '/' ? 0 : depthOf(path)) + 2
+  const depthMax = depthOf(path) + levels
   return {
     isAll: false,
     keys: below.keys,
@@ -67,7 +76,7 @@ function depthOf(path: string): number {
   return path === '/' ? 0 : depth
 }
 
-/** These znodes alone. With `above`, also their ancestors. */
+/** These znodes alone: their stats are not whole if they have children. With `above`, also their ancestors. */
 export function nodesAt(paths: Iterable<string>, above = false): Selection {
   const wanted = new Set(paths)
   if (above) {

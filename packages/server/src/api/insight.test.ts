@@ -265,7 +265,9 @@ describe('an ensemble', () => {
     }
     const first = ensemble.leader
     const [second, third] = ensemble.followers as [number, number]
-    const exact = [first, second].toSorted((a, b) => a - b).map((id) => `http://127.0.0.1:${ports[id - 1]}`)
+    const exact = [first, second]
+      .toSorted((a, b) => a - b)
+      .map((id) => `http://127.0.0.1:${ports[id - 1]}`)
     await expect.poll(() => policyAt(third)).toBe(`'self' ${exact.join(' ')}`)
     await Promise.all([ensemble.stop(first), ensemble.stop(second)])
     await ensemble.stop(third)

@@ -213,6 +213,11 @@ describe('the past', () => {
       zxid: at,
       node: { version: 0, dataLength: 2, acl: [{ scheme: 'world' }] },
     })
+    const { body: parent } = await api.get<{ node: object }>('/history/node', { path: '/p', at })
+    expect(parent.node).toMatchObject({ numChildren: 2, cversion: 2, pzxid: at })
+    const made = (await api.get<{ after: object }>('/history/change', { path: '/p', zxid: at }))
+      .body
+    expect(made.after).toMatchObject({ numChildren: 2, cversion: 2, pzxid: at })
     const data = await api.raw('/history/data', { path: '/p/b', at })
     expect(await data.text()).toBe('b0')
     const part = await api.raw('/history/data', { path: '/p', at }, { Range: 'bytes=1-2' })

@@ -1,4 +1,12 @@
-import { changeKinds, type Change, type ChangeKind, type Difference, hex } from '@zabra/core'
+import {
+  changeKinds,
+  type Change,
+  type ChangeKind,
+  type Difference,
+  hex,
+  nodeAt,
+  type PastTree,
+} from '@zabra/core'
 import { permissions } from '@zabra/protocol'
 import { ApiError, badRequest } from '../api-error.ts'
 import { includes } from '../roles.ts'
@@ -244,14 +252,15 @@ function change(call: Call): Promise<unknown> {
     let isThere = false
     let isHidden = false
     const moments = [true, false].map((isBefore) => ({ path, zxid, isBefore }))
-    await past.states(moments, ({ isBefore }, tree) => {
+    const visit = ({ isBefore }: { readonly isBefore: boolean }, tree: PastTree): void => {
       const node = tree.node(path)
       if (node === undefined) return
       isThere = true
       if (access.maySee(tree, path) !== true) isHidden = true
       const acl = mayAdminister(access, tree, path) ? 'whole' : 'masked'
       answer[isBefore ? 'before' : 'after'] = pastNodeJson(node, { data: true, acl })
-    })
+    }
+    await past.states(moments, visit, nodeAt(path))
     if (isHidden) throw hidden(path)
     if (!isThere) throw new ApiError(404, 'noNode', 'There was no such znode', path)
     return { path, zxid: hex(zxid), ...answer }
@@ -296,11 +305,7 @@ function isSeen(access: PastAccess, { path, before, after }: Difference): boolea
 }
 
 /** Whether the caller may see the password hashes in an ACL. */
-export function mayAdminister(
-  access: PastAccess,
-  tree: Parameters<PastAccess['mightThen']>[0],
-  path: string,
-): boolean {
+export function mayAdminister(access: PastAccess, tree: PastTree, path: string): boolean {
   const { admin } = permissions
   return access.mightThen(tree, path, admin) === true && access.mayNow(path, admin)
 }

@@ -1,4 +1,12 @@
-import { childrenAt, hex, type History, nodesAt, type PastTree, subtreeAt } from '@zabra/core'
+import {
+  childrenAt,
+  hex,
+  type History,
+  nodeAt,
+  nodesAt,
+  type PastTree,
+  subtreeAt,
+} from '@zabra/core'
 import { joinPath } from '@zabra/protocol'
 import { Slices } from '../../base/slices.ts'
 import { ApiError } from '../api-error.ts'
@@ -27,7 +35,7 @@ export const past: readonly Route[] = [
     answer: object({ zxid: hexText, node: pastNodeSchema }),
     errors: [404, 410, 501],
     async handle(call) {
-      const { path, zxid, tree, access } = await look(call, (at) => nodesAt([at], true))
+      const { path, zxid, tree, access } = await look(call, nodeAt)
       const acl = mayAdminister(access, tree, path) ? 'whole' : 'masked'
       return { zxid: hex(zxid), node: pastNodeJson(tree.node(path)!, { acl }) }
     },
