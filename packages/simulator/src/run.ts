@@ -129,6 +129,8 @@ class Run {
       shape,
       clients,
       isChanging: this.isChanging,
+      localSessions:
+        mutant === undefined && drawn.fork('local sessions').chance(0.06) ? 'kept' : undefined,
       mutant,
     })
     const size = drawn.fork('size')

@@ -171,7 +171,7 @@ function asCandidate(
   timeline: Timeline,
   hints: ReadonlyMap<string, number>,
 ): Candidate {
-  const { request, session, identities, returned, result, zxid, xid, client } = operation
+  const { request, session, isLocal, identities, returned, result, zxid, xid, client } = operation
   return {
     called,
     returned: returned ?? Infinity,
@@ -183,7 +183,7 @@ function asCandidate(
     index: 0,
     label: () =>
       `${client} #${xid} ${show(request)} -> ${result === undefined ? '?' : show(blurred(result))}`,
-    apply: (tree) => execute(tree, request, { session, identities, zxid: 0n, time: 0n }),
+    apply: (tree) => execute(tree, request, { session, isLocal, identities, zxid: 0n, time: 0n }),
   }
 }
 

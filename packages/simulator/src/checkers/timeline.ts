@@ -121,9 +121,10 @@ class Execution {
     if (!isAlive) {
       this.report(`transaction ${zxid} is of session ${clientId}, which is not alive there`)
     }
-    const { identities } = operation
+    const { isLocal, identities } = operation
     const step = execute(tree, operation.request, {
       session: clientId,
+      isLocal,
       identities,
       zxid,
       time: header.time,
@@ -135,8 +136,9 @@ class Execution {
 
   /** A local session, which only one server knows, is in no log before its first ephemeral node. */
   private isLocal({ session, request }: Operation): boolean {
-    const { hasLocalSessions, sessions } = this.history
-    return hasLocalSessions && sessions.has(session) && !createsEphemeral(request)
+    const { hasLocalSessions, haveOnlyLocalSessions, sessions } = this.history
+    if (!hasLocalSessions || !sessions.has(session)) return false
+    return haveOnlyLocalSessions || !createsEphemeral(request)
   }
 
   /** Each request takes effect at most once, and those of a session in the order they were sent. */
@@ -225,7 +227,7 @@ class Execution {
   /** The answers to clients must equal the model's answers at the zxids in the replies. */
   private checkAnswers(moments: readonly Moment[]): void {
     for (const operation of this.history.operations) {
-      const { request, result, zxid, session, identities, xid } = operation
+      const { request, result, zxid, session, isLocal, identities, xid } = operation
       if (result === undefined || zxid === undefined || unanswerable.has(request.op)) continue
       const at = this.placeOf(zxid, moments)
       const moment = at === undefined ? undefined : moments[at]
@@ -247,7 +249,8 @@ class Execution {
       }
       const before = isLogged ? moments[at - 1]! : moment
       const { time } = moment
-      const expected = execute(before.tree, request, { session, identities, zxid, time }).result
+      const by = { session, isLocal, identities, zxid, time }
+      const expected = execute(before.tree, request, by).result
       if (!isSameResult(expected, result)) {
         this.report(
           `${describe(operation)} at ${zxid} got ${show(result)} and should get ${show(expected)}`,

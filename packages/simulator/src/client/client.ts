@@ -1,6 +1,7 @@
 import {
   ConnectRequest,
   ConnectResponse,
+  errorCodes,
   errorName,
   FrameCutter,
   MalformedError,
@@ -15,7 +16,7 @@ import type { Line } from '../history/transcript.ts'
 import type { Network, StreamEnd } from '../world/network.ts'
 import type { Random } from '../world/random.ts'
 import type { Timer, World } from '../world/world.ts'
-import { show, type Request } from './request.ts'
+import { show, type Request, type Result } from './request.ts'
 import { KnownWatches } from './known-watches.ts'
 import { decodeResult, encodeRequest, xidOf } from './wire.ts'
 
@@ -309,6 +310,7 @@ export class SimClient implements FrameSink {
       session: this.session,
       xid,
       request,
+      isLocal: this.history.haveOnlyLocalSessions,
       identities: [...this.users],
       called: history.next(),
       calledMs: this.world.nowMs,
@@ -351,7 +353,8 @@ export class SimClient implements FrameSink {
     }
     operation.returned = history.next()
     operation.zxid = zxid
-    const result = err === 0 ? decodeResult(operation.request, reader) : { err }
+    const decoded = err === 0 ? decodeResult(operation.request, reader) : { err }
+    const result = operation.isLocal === true ? asLeaderSays(decoded) : decoded
     operation.result = result
     this.conversation!.frames.push({ kind: 'reply', operation, zxid })
     this.watches.answered(operation.request, result)
@@ -383,6 +386,19 @@ export class SimClient implements FrameSink {
     this.trace(`${this.name} ${what}`)
     this.history.complaints.push(`${this.name} ${what}`)
   }
+}
+
+/**
+ * A follower does not look into a multi that its leader refused, and the leader knows no such
+ * session: either answer is right for a part that a local session may not ask for.
+ */
+function asLeaderSays(result: Result): Result {
+  if (result.parts === undefined) return result
+  const { sessionExpired, ephemeralOnLocalSession } = errorCodes
+  const parts = result.parts.map((part) =>
+    part.err === sessionExpired ? { ...part, err: ephemeralOnLocalSession } : part,
+  )
+  return { ...result, parts }
 }
 
 function hex(id: bigint): string {

@@ -27,6 +27,8 @@ export interface ClusterOptions {
   readonly neverUsedMsMax?: number | undefined
   /** The minimum number of transactions in an epoch. */
   readonly epochRoomMin?: bigint | undefined
+  /** Whether sessions begin as local ones, or even stay that; random by default. */
+  readonly localSessions?: boolean | 'kept' | undefined
   readonly mutant?: Mutant | undefined
   /** Settings of every leader, instead of random ones. */
   readonly zab?: ZabKnobs | undefined
@@ -82,11 +84,13 @@ export class Cluster {
             random.fork('ensemble options'),
             isChanging ? drawStrangers(membership, random.fork('strangers')) : undefined,
             mutant?.observerMasters,
-            mutant?.localSessions,
+            of.localSessions ?? mutant?.localSessions,
           )
             .map((one) => withKnobs(withEpochRoom(one, epochRoomMin), zab))
             .map((one) => ({ ...one, forceSync: mutant?.forceSync ?? one.forceSync }))
-    this.history.hasLocalSessions = options[0]!.ensemble?.localSessions === true
+    const { localSessions = false, upgradesSessions = true } = options[0]!.ensemble ?? {}
+    this.history.hasLocalSessions = localSessions
+    this.history.haveOnlyLocalSessions = localSessions && !upgradesSessions
     this.names = options.map((_, i) => `server-${i + 1}`)
     const { world, network, recorder } = this
     this.servers = this.names.map(

@@ -37,6 +37,8 @@ export interface EnsembleSettings {
   readonly observerMasters: boolean
   /** Sessions begin as local ones; the first ephemeral node makes one global. */
   readonly localSessions: boolean
+  /** Or none does, and ephemeral nodes are refused. */
+  readonly upgradesSessions: boolean
   readonly zab: ZabKnobs
 }
 
@@ -107,7 +109,7 @@ export async function joinEnsemble(
 ): Promise<{ peer: EnsemblePeer; network: SimPeerNetwork }> {
   const { db, recovery, disk, log, committedLog, host, ports, wake, events } = parts
   const { self, initLimit, syncLimit, counterMax, isChanging, observerMasters } = settings
-  const { localSessions } = settings
+  const { localSessions, upgradesSessions } = settings
   const membership = isChanging ? await readMembers(disk) : settings.membership
   const epochs = await Epochs.load(disk, recovery.snapshotDir, db.lastZxid)
   events.epochs(epochs, db.lastZxid)
@@ -138,7 +140,7 @@ export async function joinEnsemble(
       syncLimit,
       ...(counterMax === undefined ? {} : { counterMax }),
       observerMaster: observerMasters ? { queueBytesMax: 1024 * 1024 } : undefined,
-      localSessions: localSessions ? { upgrading: true } : undefined,
+      localSessions: localSessions ? { upgrading: upgradesSessions } : undefined,
       electionAddresses: [`${serverName(self)}:1`],
     },
     parts.clock(),

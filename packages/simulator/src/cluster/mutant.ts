@@ -29,8 +29,8 @@ export interface Mutant {
   readonly isChanging?: boolean
   /** Whether the error needs followers that accept observers. */
   readonly observerMasters?: boolean
-  /** Set if it shows only where sessions begin as local ones. */
-  readonly localSessions?: boolean
+  /** Set if it shows only where sessions begin as local ones, or stay that. */
+  readonly localSessions?: boolean | 'kept'
   /** Faults that reveal the error and are rare otherwise. */
   readonly faults?: readonly FaultKind[]
   /** Settings of leaders that the error needs, if any. */

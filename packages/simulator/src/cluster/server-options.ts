@@ -111,7 +111,7 @@ export function asEnsemble(
   random: Random,
   strangers: readonly Stranger[] | undefined,
   hasObserverMasters?: boolean,
-  hasLocalSessions?: boolean,
+  hasLocalSessions?: boolean | 'kept',
 ): ServerOptions[] {
   const initLimit = random.pick([5, 10])
   const syncLimit = random.pick([2, 5])
@@ -143,7 +143,8 @@ export function asEnsemble(
       counterMax,
       isChanging,
       observerMasters,
-      localSessions,
+      localSessions: localSessions !== false,
+      upgradesSessions: localSessions !== 'kept',
       zab,
     },
   }))

@@ -6,6 +6,8 @@ export interface Operation {
   readonly session: bigint
   readonly xid: number
   readonly request: Request
+  /** The session is a local one that never becomes global. */
+  readonly isLocal?: boolean
   /** The identities that the client had proven when it sent the request. */
   readonly identities: readonly string[]
   /** The position of the call in the order of all events. */
@@ -53,6 +55,8 @@ export class History {
   readonly operations: Operation[] = []
   /** Sessions may begin as local ones, which are in no log. */
   hasLocalSessions = false
+  /** They stay local, and cannot own nodes. */
+  haveOnlyLocalSessions = false
   /** Sessions of administrators, whose answers are not checked. */
   readonly adminSessions = new Set<bigint>()
   readonly conversations: Conversation[] = []

@@ -23,6 +23,8 @@ export interface Context {
   readonly identities: readonly string[]
   readonly zxid: bigint
   readonly time: bigint
+  /** Whether the session is a local one that never becomes global. */
+  readonly isLocal?: boolean | undefined
 }
 
 /** An event for watchers, with the ACLs that decide who may see it. */
@@ -40,7 +42,7 @@ export interface Step {
 }
 
 const { noNode, noAuth, badVersion, nodeExists, notEmpty, invalidAcl } = errorCodes
-const { noChildrenForEphemerals, runtimeInconsistency } = errorCodes
+const { noChildrenForEphemerals, runtimeInconsistency, ephemeralOnLocalSession } = errorCodes
 
 export function execute(tree: Tree, request: Request, by: Context): Step {
   switch (request.op) {
@@ -74,6 +76,8 @@ function write(tree: Tree, part: Part, by: Context): Step {
 
 function create(tree: Tree, part: Extract<Part, { op: 'create' }>, by: Context): Step {
   const { kind, data, flags } = part
+  const isEphemeral = (flags === 1 || flags === 3) && kind !== 'createContainer'
+  if (isEphemeral && by.isLocal === true) return refuse(tree, ephemeralOnLocalSession)
   const acl = storedAcl(part.acl, by.identities)
   if (acl === undefined) return refuse(tree, invalidAcl)
   const parentPath = parentOf(part.path)
@@ -85,7 +89,6 @@ function create(tree: Tree, part: Extract<Part, { op: 'create' }>, by: Context):
   const path = part.path + suffix
   if (tree.has(path)) return refuse(tree, nodeExists)
   if (parent.owner !== 0n) return refuse(tree, noChildrenForEphemerals)
-  const isEphemeral = (flags === 1 || flags === 3) && kind !== 'createContainer'
   const { zxid, time } = by
   const node: ModelNode = {
     data,

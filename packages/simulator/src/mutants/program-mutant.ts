@@ -12,6 +12,8 @@ export interface ProgramMutant {
   readonly servers?: number
   /** Settings of leaders that the error needs, if any. */
   readonly zab?: ZabKnobs
+  /** Set if it shows only where sessions begin as local ones. */
+  readonly localSessions?: boolean
   readonly client?: (client: Client) => void
   readonly held?: (held: Held) => void
 }

@@ -31,6 +31,16 @@ export const sessionMutants: readonly Mutant[] = [
     ),
     localSessions: true,
   },
+  {
+    ...ofProposer('a session that stays local may own a node', (proposer) =>
+      replace<unknown[], object>(
+        proposer,
+        'preparation',
+        (original) => (session, identities) => original(session, identities, undefined),
+      ),
+    ),
+    localSessions: 'kept',
+  },
   ofLearner(
     'a follower does not tell its leader who was heard of',
     (_learner, _peer, { upstream }) => replace(upstream, 'touch', () => () => {}),

@@ -72,6 +72,7 @@ class ProgramRun {
       neverUsedMsMax,
       epochRoomMin,
       zab: mutant?.zab,
+      localSessions: mutant?.localSessions,
     })
     this.stage = new Stage(this.cluster, drawn.fork('stage'), count, mutant)
     const name = plan.weighted(weights)

@@ -25,6 +25,7 @@ const turnWeights = {
   news: 3,
   bustle: 2,
   whole: 1,
+  moves: 2,
 } as const
 const lateMsMax = 5
 const bustleMax = 8
@@ -41,6 +42,8 @@ export class ClientWorkload implements Workload {
   private writes = 0
   /** The zxid of the newest answered write to /client/news. */
   private newsZxid = 0n
+  /** The newest change of /client/news that each client was shown. */
+  private readonly newsSeen = new Map<Client, bigint>()
 
   constructor(stage: Stage) {
     this.stage = stage
@@ -101,6 +104,9 @@ export class ClientWorkload implements Workload {
         return
       case 'whole':
         await this.wholeTrees(actor)
+        return
+      case 'moves':
+        for (let i = 0; i < 6; i++) await this.readAgain(actor)
     }
   }
 
@@ -217,6 +223,16 @@ export class ClientWorkload implements Workload {
     const isOfItsTime = epochOf(client.lastZxid) >= epochOf(least)
     if (stat.mzxid < least && isOfItsTime)
       this.stage.violate(`a linearizable read shows ${stat.mzxid} where ${least} was answered`)
+  }
+
+  /** What a client is shown never goes back, whatever the server and the session. */
+  private async readAgain({ client, name, process }: Actor): Promise<void> {
+    const least = this.newsSeen.get(client) ?? 0n
+    const { stat } = await client.get('/client/news')
+    if (stat.mzxid < least)
+      this.stage.violate(`${name} is shown ${stat.mzxid} of /client/news after ${least}`)
+    if (stat.mzxid > (this.newsSeen.get(client) ?? 0n)) this.newsSeen.set(client, stat.mzxid)
+    await process.sleep(50)
   }
 
   /**
