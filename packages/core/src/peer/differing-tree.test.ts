@@ -179,7 +179,7 @@ test('a leader that a quorum contradicts makes way, and the second time for anot
 
 test('a follower whose memory has changed reads its disk before it may lead', async () => {
   const { leader, followers } = ensemble
-  const [right, wrong] = followers.toSorted((a, b) => Number(a.id - b.id)) as [
+  const [right, wrong] = followers.toSorted((a, b) => (a.id < b.id ? -1 : 1)) as [
     TestServer,
     TestServer,
   ]
