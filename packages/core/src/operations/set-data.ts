@@ -54,9 +54,8 @@ export function applySetData(db: Database, header: TxnHeader, txn: SetDataTransa
   const { tree } = db
   const id = tree.find(path)
   if (id === noNode) return errorCodes.noNode
-  const before = tree.dataLength(id)
-  tree.setData(id, path, data, { zxid, time, version, contentChecksum })
-  if (!db.isLoading && db.quotas.hasAny) db.quotas.dataChanged(path, (data?.length ?? 0) - before)
+  const grown = tree.setData(id, path, data, { zxid, time, version, contentChecksum })
+  if (!db.isLoading && db.quotas.hasAny) db.quotas.dataChanged(path, grown)
   db.watches.dataChanged(path, zxid, db.aclOf(id))
   return errorCodes.ok
 }

@@ -126,9 +126,9 @@ export class Database {
   setConfig(text: Uint8Array, version: bigint, wallMs: number): void {
     const id = this.tree.find(configPath)
     assert(id !== noNode, 'the configuration node exists')
-    const before = this.tree.dataLength(id)
-    this.tree.setData(id, configPath, text, { zxid: version, time: BigInt(wallMs), version: -1 })
-    if (!this.isLoading) this.quotas.dataChanged(configPath, text.length - before)
+    const time = BigInt(wallMs)
+    const grown = this.tree.setData(id, configPath, text, { zxid: version, time, version: -1 })
+    if (!this.isLoading) this.quotas.dataChanged(configPath, grown)
   }
 
   /** The configuration that clients read, which may be logged and not committed yet. */

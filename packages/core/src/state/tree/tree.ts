@@ -111,13 +111,14 @@ export class Tree extends TreeView {
     this.nodes.detach(id)
   }
 
-  setData(id: NodeId, path: string, data: Uint8Array | null, change: DataChange): void {
+  /** Returns by how many bytes the data has grown. */
+  setData(id: NodeId, path: string, data: Uint8Array | null, change: DataChange): number {
     const record = this.nodes.view(id)
     const at = recordAt(id)
     writeZxid(record, at + field.mzxid, change.zxid)
     writeTime(record, at + field.mtime, change.time)
     record.setInt32(at + field.version, change.version)
-    this.replaceData(id, path, data, change.contentChecksum)
+    return this.replaceData(id, path, data, change.contentChecksum)
   }
 
   /** Sets data that no transaction wrote, such as quota counters. */
@@ -130,10 +131,12 @@ export class Tree extends TreeView {
     path: string,
     data: Uint8Array | null,
     contentChecksum?: number,
-  ): void {
-    this.pathAndDataBytes += (data?.length ?? 0) - this.dataLength(id)
+  ): number {
+    const grown = (data?.length ?? 0) - this.dataLength(id)
+    this.pathAndDataBytes += grown
     this.nodes.storeData(id, data)
     if (isDigested(path)) this.computeDigest(id, contentChecksum)
+    return grown
   }
 
   setAcl(id: NodeId, path: string, aclId: number, aversion: number): void {
