@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 
-/** What each package may import besides its own files. `node` stands for every `node:` module. */
+/** The imports that each package may have besides its own files. `node` stands for every `node:` module. */
 const allowed: Readonly<Record<string, readonly string[]>> = {
   protocol: [],
   core: ['@zabra/protocol'],

@@ -198,7 +198,7 @@ async function stepsOf(page: Page, tool: CDPSession): Promise<string[][]> {
   return made
 }
 
-/** What somebody does who looks around. */
+/** The actions of a user who looks around. */
 async function work(page: Page, untilMs: number): Promise<void> {
   for (let turn = 0; performance.now() < untilMs; turn++) {
     await goTo(page, '#/tree?path=%2F')

@@ -1,6 +1,6 @@
 /**
  * Another client of the server, in a process of its own: reads and writes in turn, one at a time, and
- * times each. It is told `begin` and `end` by lines, and answers `end` with a line of JSON.
+ * times each. It gets lines `begin` and `end`, and answers `end` with a line of JSON.
  */
 import { createInterface } from 'node:readline'
 import { RawClient } from '../../packages/server/test/support/raw-client.ts'

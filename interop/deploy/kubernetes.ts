@@ -59,7 +59,7 @@ export interface Manifests {
   readonly set: StatefulSet
 }
 
-/** What `kubectl apply -k` would send. */
+/** The manifests that `kubectl apply -k` would send. */
 async function readManifests(folder: string): Promise<Manifests> {
   const kustomize = await goTool('kustomize', 'sigs.k8s.io/kustomize/kustomize/v5@v5.6.0')
   const file = join(folder, 'kubernetes.yaml')

@@ -53,7 +53,7 @@ export async function checkWorkflows(): Promise<string> {
   return 'release.yml'
 }
 
-/** What only a container engine could show. */
+/** Checks that need a container engine. */
 export async function needsContainerEngine(): Promise<string> {
   const { ok } = await runTool('docker', ['info'], { timeoutMs: 10_000 })
   if (!ok)

@@ -9,7 +9,7 @@
 import { once } from 'node:events'
 import { connect, ZabraError } from '@zabra/client'
 
-/** What a visitor reports at the end. */
+/** The report of a visitor at the end. */
 export interface Visit {
   readonly acknowledged: number
   /** Acknowledged writes that no longer exist. */

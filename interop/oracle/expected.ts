@@ -15,7 +15,7 @@ import { withoutUsage } from './usage.ts'
 
 export interface Expected {
   readonly name: string
-  /** What Apache does, what zabra does, and why. */
+  /** The behavior of Apache and of zabra, and the reason. */
   readonly why: string
   /** There is no step for the remaining tree. */
   matches(step: Step | undefined, reference: StepResult, candidate: StepResult): boolean

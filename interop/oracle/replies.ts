@@ -2,7 +2,7 @@
 import type { Received, StepResult } from './play/transcript.ts'
 import type { Request, Step } from './program/program.ts'
 
-/** What a session received in a step, except notifications and replies to pings. */
+/** The data that a session received in a step, except notifications and replies to pings. */
 export function repliesIn(result: StepResult, session: number): Received[] {
   const received = result.received[session] ?? []
   return received.filter(({ xid }) => xid !== undefined && xid !== -1 && xid !== -2)

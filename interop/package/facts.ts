@@ -5,7 +5,7 @@ import { failed, ok, type Check } from '../src/checks.ts'
 const importCpuMsMax = 200
 const imports = 9
 
-/** What users get when they install a package: its size, and the time of importing it. */
+/** The size of an installed package, and the time to import it. */
 export function facts(
   packageName: string,
   project: FreshProject,

@@ -68,7 +68,7 @@ function programOf(runtime: Runtime, project: FreshProject): string {
   return runtime === 'node' ? process.execPath : project.pathOfTool(runtime)
 }
 
-/** What docs/client.md says that Deno needs. */
+/** The permissions that Deno needs, as docs/client.md lists them. */
 function permissionsOf(runtime: Runtime, file: string): readonly string[] {
   if (runtime !== 'deno') return runtime === 'bun' ? ['run'] : []
   const permissions = ['--no-prompt', '--allow-net', '--allow-sys=hostname']
@@ -81,7 +81,7 @@ class Suite implements AsyncDisposable {
   private readonly server: RunningServer
   private readonly proxies: { readonly plain: FaultProxy; readonly secure: FaultProxy }
   private readonly control: Server
-  /** What a program needs to know, for its command line. */
+  /** The facts that a program gets on its command line. */
   readonly setting: string
 
   private constructor(

@@ -1,6 +1,6 @@
 /**
  * Our recipes, held and given back as the harness says. It is started as `PROGRAM HOST:PORT`, says
- * `ready`, and then is told by lines what each of its hands should do:
+ * `ready`, and then gets lines with commands for each of its hands:
  *
  *     HAND acquire KIND PATH                  HAND held NS
  *     HAND release                            HAND released NS          NS: before it begins to

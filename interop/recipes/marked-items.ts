@@ -44,7 +44,7 @@ export function markedQueue(kind: Kind, cast: readonly Player[]): Scenario {
   }
 }
 
-/** What one has put in under an id, the other removes by it. */
+/** One program puts an item under an id, the other removes it by that id. */
 export function removal(putter: Player, remover: Player): Scenario {
   return {
     name: `id queue: ${remover} removes what ${putter} has put`,
@@ -114,7 +114,7 @@ interface Taken {
   readonly atMs: number
 }
 
-/** What the consumers take, until there were so many, and they have stopped. */
+/** The items that the consumers take, until they reach this number and stop. */
 async function drained(consumers: readonly Hand[], count: number): Promise<Taken[]> {
   const taken: Taken[] = []
   await Promise.all(

@@ -1,4 +1,4 @@
-/** What contender.ts does with queues whose items have a time or an id. */
+/** The commands of contender.ts for queues whose items have a time or an id. */
 import { text, type Client } from '@zabra/client'
 import { DelayQueue, IdQueue } from '@zabra/recipes'
 

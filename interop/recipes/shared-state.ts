@@ -150,7 +150,7 @@ async function shownAs(wanted: string, client: Client, path: string): Promise<St
   return stat
 }
 
-/** Whoever wants the name of another waits until the session of that is over. */
+/** A member that wants the name of another waits until the other's session is over. */
 export function persistentNodeOfTheDead(first: Player, next: Player): Scenario {
   return {
     name: `persistent node: ${next} gets the name of ${first}, who is killed`,
@@ -196,7 +196,7 @@ async function layoutOf({ client }: Stage, path: string): Promise<string> {
   let children: readonly string[] = []
   while (children.length === 0) children = await client.children(path)
   const { data } = await client.get(path)
-  // What the child holds means nothing: with Curator it is the address of the client.
+  // The data of the child has no meaning: with Curator it is the address of the client.
   return `${Buffer.from(data).toString()}, with ${children.join()}`
 }
 

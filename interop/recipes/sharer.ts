@@ -1,4 +1,4 @@
-/** What contender.ts does with recipes of shared state. */
+/** The commands of contender.ts for recipes of shared state. */
 import { text, type Client } from '@zabra/client'
 import {
   Counter,

@@ -15,7 +15,7 @@ interface Change {
   readonly from?: bigint
 }
 
-/** What happened, in words that are equal for equal results. */
+/** The events, in words that are equal for equal results. */
 export interface Told {
   readonly lines: readonly string[]
   readonly problem: string | undefined

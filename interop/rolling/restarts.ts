@@ -4,7 +4,7 @@ import type { ServerCommand } from '../src/commands.ts'
 import { Sessions } from './sessions.ts'
 import { startTrio } from './trio.ts'
 
-/** What clients noticed of a server's restart. */
+/** The effects of a server's restart on clients. */
 export interface Restart {
   readonly ensemble: string
   readonly step: string

@@ -1,7 +1,7 @@
 import type { Apache } from '../src/apache.ts'
 import { JavaLoad } from '../src/java-load.ts'
 
-/** What happened in one step. */
+/** The events of one step. */
 export interface StepCounts {
   readonly writes: number
   /** Writes whose connection was lost before the reply; each was repeated. */
@@ -33,7 +33,7 @@ export class Sessions {
     return this.load.problems
   }
 
-  /** What happened since the last call. */
+  /** The events since the last call. */
   step(): Promise<StepCounts> {
     return this.ask('step')
   }

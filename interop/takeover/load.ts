@@ -1,7 +1,7 @@
 import type { Apache } from '../src/apache.ts'
 import { JavaLoad } from '../src/java-load.ts'
 
-/** What the clients have done so far. */
+/** The work of the clients so far. */
 export interface Counts {
   readonly writes: number
   /** Attempts that lost their connection, and were repeated. */

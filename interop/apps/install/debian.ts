@@ -69,7 +69,7 @@ async function download(home: string, packages: readonly string[]): Promise<stri
   }
 }
 
-/** What apt-get would install, according to a simulated run. */
+/** The packages that apt-get would install, according to a simulated run. */
 async function withDependencies(packages: readonly string[]) {
   const args = ['-s', 'install', '--reinstall', '--no-install-recommends', ...packages]
   let plan = await runTool('apt-get', args)

@@ -1,4 +1,4 @@
-/** A thread that explores one target until it is told to end, watched by its parent. */
+/** A thread that explores one target until its parent ends it. */
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { parentPort, workerData } from 'node:worker_threads'

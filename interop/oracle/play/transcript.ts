@@ -1,4 +1,4 @@
-/** What a play has recorded: plain, comparable data, except for zxids that are not ranked yet. */
+/** The record of a play: plain, comparable data, except for zxids that are not ranked yet. */
 
 /** A zxid as received; it becomes a rank when the play is over. */
 export class SeenZxid {
@@ -22,7 +22,7 @@ export type Told =
 /** One thing that a connection received, or that happened to it. */
 export type Received = { [field: string]: Told }
 
-/** What every connection received during one step. */
+/** The data that every connection received during one step. */
 export interface StepResult {
   received: Record<number, Received[]>
   /** The step found its session closed. */

@@ -17,7 +17,7 @@ import { persistentWatchTypes, watchModesCoexist } from './watch-modes.ts'
 
 export type { ReleaseDifference } from './release-difference.ts'
 
-/** What 3.9 and zabra do differently from 3.8.0. */
+/** The differences of 3.9 and zabra from 3.8.0. */
 export const since38: readonly ReleaseDifference[] = [
   notificationZxid,
   undecodableWrites,
@@ -32,7 +32,7 @@ export const since38: readonly ReleaseDifference[] = [
 
 const badArguments = -8
 
-/** What 3.9 does differently from 3.8.0, and zabra does not. */
+/** The differences of 3.9 from 3.8.0 that zabra does not have. */
 export const since38InApache: readonly ReleaseDifference[] = [
   ...since38,
   {

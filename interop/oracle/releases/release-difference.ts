@@ -7,7 +7,7 @@ export interface ReleaseDifference {
   readonly name: string
   /** The first releases that behave like 3.9. */
   readonly since: string
-  /** What 3.8 does, and what 3.9 does. */
+  /** The behavior of 3.8, and that of 3.9. */
   readonly why: string
   /**
    * Removes the difference from both results of a step, if the servers are in the same state

@@ -307,7 +307,7 @@ describe('zabra restore', () => {
     expect((await client.getAcl('/a/b/c')).acl[0]!.id.scheme).toBe('digest')
     const next = await client.create('/a/b/c/n-', '', { sequential: true })
     expect(next.path).toBe('/a/b/c/n-0000000004')
-    // What is behind it now is a container again.
+    // Its successor is a container again.
     expect(await backup()).toMatchObject({ code: 0 })
     const data = join(folder, 'again')
     expect(await zabra('restore', backups, '--data-dir', data)).toMatchObject({ code: 0 })

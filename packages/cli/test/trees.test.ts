@@ -177,7 +177,7 @@ describe('export, import and diff', () => {
           await done('import', file, '/to')
           expect(await done('diff', '/from', '/to')).toBe('')
           expect(await done('diff', `file:${file}`, '/to')).toBe('')
-          // What is exported again is the same, but for the sessions' nodes.
+          // A second export is the same, except for ephemeral nodes.
           const again = await done('export', '/to', '--format', format)
           const once = await done('export', '/from', '--format', format, '--skip-ephemerals')
           const neutral = (text: string): string =>

@@ -35,7 +35,7 @@ beforeAll(async () => {
 })
 afterAll(() => rmSync(built, { recursive: true, force: true }))
 
-/** What it prints at the end; `whileBusy` runs when it has its node. */
+/** The output at the end; `whileBusy` runs when it has its node. */
 async function runBusy(
   keepAlive: 'loop' | 'worker',
   servers: string,

@@ -96,7 +96,7 @@ test('certificates in files are read for each connection', async () => {
   await client.connected()
   expect(await client.exists('/')).toBeDefined()
 
-  // What was read for the first connection is not used for the second.
+  // Files that were read for the first connection are not used for the second.
   const refused = new Promise<void>((resolve) => {
     onWarning = (line) => {
       if (/cannot connect.*ENOENT.*ca\.pem/.test(line)) resolve()

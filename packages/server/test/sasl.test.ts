@@ -188,7 +188,7 @@ test.each([
   ],
   [
     { 'sasl.usersFile': write('worse', 'bob=1\nbob=2\nnobody') },
-    /worse:2: the user bob has a line before[^]*worse:3: expected name=password/,
+    /worse:2: the user bob has an earlier line[^]*worse:3: expected name=password/,
   ],
   [
     { 'sasl.usersFile': users, 'fips-mode': 'true' },

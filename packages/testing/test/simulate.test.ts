@@ -1,4 +1,4 @@
-/** What is said of simulations in docs/testing.md. */
+/** The statements about simulations in docs/testing.md. */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { randomBytes, randomInt, randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'

@@ -1,4 +1,4 @@
-// What a program does with nodes: in plain JavaScript, for Node, Bun and Deno.
+// A program that works with nodes, in plain JavaScript, for Node, Bun and Deno.
 import { inspect } from 'node:util'
 import { acl, CodecError, connect, isRefusal, json, text, TimeoutError } from '@zabra/client'
 import { expect, setting } from './setting.mjs'

@@ -1,4 +1,4 @@
-// What the programs of this folder are told on the command line, and their words to the suite.
+// The command line of the programs of this folder, and their messages to the suite.
 import { inspect } from 'node:util'
 
 const [given] = process.argv.slice(2)

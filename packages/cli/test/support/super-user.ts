@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-/** What `addauth digest` takes of the user who may do everything. */
+/** The argument of `addauth digest` for the super user. */
 export const superPassword = 'super:secret'
 
 /** The same as a server is configured with it. */

@@ -36,7 +36,7 @@ export class Terminal implements AsyncDisposable {
     }
   }
 
-  /** What is on the screen; lines that are broken at its edge are whole. */
+  /** The text on the screen; lines that wrap at its edge are joined. */
   get screen(): string {
     return this.tmux('capture-pane', '-p', '-J')
       .split('\n')

@@ -239,7 +239,7 @@ async function openLog(
     return await LogFileReader.open(disk, path, options)
   } catch (error) {
     if (faultCode(error) !== 'ENOENT') throw error
-    throw new HistoryError('missing', `${path} was removed meanwhile`, undefined, error)
+    throw new HistoryError('missing', `${path} was removed in the meantime`, undefined, error)
   }
 }
 
@@ -301,7 +301,7 @@ export class LogIndexes {
       index = await indexLog(disk, path, usable, { upTo, pause, blockBytes })
     } catch (error) {
       if (faultCode(error) !== 'ENOENT') throw error
-      throw new HistoryError('missing', `${path} was removed meanwhile`, undefined, error)
+      throw new HistoryError('missing', `${path} was removed in the meantime`, undefined, error)
     }
     if (!isNewest && index.endReason !== 'unread') await this.store(file, index)
     return index

@@ -52,7 +52,7 @@ async function keptBy({ disk }: TestServer): Promise<string[]> {
   return names.filter((name) => name.startsWith('differing.'))
 }
 
-/** What servers say they do about a tree that differs. */
+/** The reports of servers about a tree that differs. */
 function remedies({ events }: TestServer): string[] {
   return events.flatMap((event) =>
     event.type === 'treeDiffers' ? [`${event.from}: ${event.remedy}`] : [],

@@ -276,7 +276,7 @@ describe('a server that comes back', () => {
     expect(refusals()).toEqual([])
     await ensemble.start(4, 5)
     await ensemble.serving(5)
-    expect(refusals()[0]).toMatch(/^server [45] has to wait: 1 are brought up$/)
+    expect(refusals()[0]).toMatch(/^server [45] has to wait: 1 others are being synchronized$/)
   })
 
   test('gets no transaction it has, even after an epoch without writes', async () => {

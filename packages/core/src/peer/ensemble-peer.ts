@@ -369,7 +369,7 @@ export class EnsemblePeer extends PeerBase {
   protected override setCanWrite(canWrite: boolean): void {
     this.hasRoom = canWrite
     if (!canWrite) {
-      this.role.end?.(new NoRoomError('there is no room on the disk for what is proposed'))
+      this.role.end?.(new NoRoomError('there is no room on the disk for a proposal'))
     }
   }
 }

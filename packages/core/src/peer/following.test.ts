@@ -30,7 +30,7 @@ let leader: Puppet
 let following: Following
 let learner: Learner
 let reason: string | undefined
-/** What the learner did to its disk. */
+/** The disk operations of the learner. */
 let done: string[]
 let flushing: Deferred<void> | undefined
 let storing: Deferred<void> | undefined
@@ -266,7 +266,7 @@ describe('a snapshot', () => {
     expect(parts.db.isExact).toBe(false)
     await txns('1.10')
     await leader.say('newLeader', '2.0')
-    // What followed it is in it, so that what is stored is exact and needs no log.
+    // Later transactions are in it, so the stored snapshot is exact and needs no log.
     expect(done).toEqual(['load 1.9', 'snapshot 1.10, epoch 1', 'flush, epoch 1'])
     expect(learner.memoryDiffersFromDisk).toBe(false)
     expect(parts.db.isExact).toBe(true)

@@ -215,7 +215,7 @@ describe('the epoch', () => {
     await second.say('request', -1n, newSession(7n))
     await introduce(3n, '9.0')
     expect(reason).toBeUndefined()
-    // What is proposed is committed first.
+    // Proposals are committed first.
     leading.logged(zxidOf('2.1'))
     await second.say('ack', '2.1')
     expect(await second.heard()).toContain('commit 2.1')
@@ -653,7 +653,7 @@ describe('a slow learner', () => {
       leading.logged(zxidOf(`2.${counter}`))
       await quick.heard()
     }
-    expect(dropped).toEqual(['3: too much waits for it'])
+    expect(dropped).toEqual(['3: too many bytes are queued for it'])
     expect([quick.isClosed, slow.isClosed]).toEqual([false, true])
   })
 
@@ -667,7 +667,7 @@ describe('a slow learner', () => {
       await joining.heard()
       await quick.heard()
     }
-    expect(dropped).toEqual(['3: too much waits for it'])
+    expect(dropped).toEqual(['3: too many bytes are queued for it'])
   })
 })
 

@@ -119,7 +119,7 @@ export class Leading implements Role<never>, Remains, ProposerHost<LearnerProgre
   async run(): Promise<never> {
     const { lacksData, listen } = this.parts
     if (lacksData === true) {
-      throw new Error('no server that was elected has the data that should be here')
+      throw new Error('no elected server has the data that this server lost')
     }
     listen(true)
     this.step({ type: 'begin' })

@@ -30,7 +30,7 @@ test('a database from the leader is not exact from the moment it is adopted', as
   db.createSystemNodes()
   let isExactAfter: boolean | undefined
   const journal = {
-    // Who waits to take a snapshot goes on right here, before anybody else.
+    // A task that waits to take a snapshot continues here, before any other.
     undisturbed: async (work: () => Promise<void>) => {
       await work()
       isExactAfter = db.isExact

@@ -222,7 +222,7 @@ test('a leader without local sessions takes no writes of sessions it does not kn
   expect(await answerTo((follower.id << 56n) + 5n)).toBe(sessionExpired)
 })
 
-/** What the leader says to a write that another server forwards for a session. */
+/** The leader's answer to a write that another server forwards for a session. */
 async function answerTo(sessionId: bigint): Promise<number> {
   const { role } = leader.peer as unknown as {
     role: {

@@ -6,7 +6,7 @@ import type { TestServer } from '../../test/support/test-server.ts'
 import { Deferred } from '../base/deferred.ts'
 
 let ensemble: TestEnsemble
-/** Who was told of a committed transaction as observers are, and by whom. */
+/** The servers that were informed of a committed transaction like observers, and by which server. */
 let informed: Map<bigint, bigint>
 
 const observerMaster = { queueBytesMax: 100_000 }

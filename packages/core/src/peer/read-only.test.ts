@@ -1,4 +1,4 @@
-/** What a server does for its clients while it finds no leader. */
+/** A server and its clients while there is no leader. */
 import { errorCodes, type Acl } from '@zabra/protocol'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { TestEnsemble } from '../../test/support/ensemble.ts'

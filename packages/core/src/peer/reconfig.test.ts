@@ -350,7 +350,7 @@ describe('a change needs a quorum of both', () => {
     const members = [4, 5, 6].map((id) => lineOf(id)).join('\n')
     expect(await reconfig(client, { members })).toBe(0)
     await ensemble.serving(6)
-    // What comes then is known to the new members only.
+    // Only the new members know later transactions.
     for (const id of [1, 2, 3]) ensemble.isolate(ensemble.server(id))
     const later = await ensemble.leader.connect()
     expect(await later.create('/late')).toBe(0)
@@ -374,7 +374,7 @@ describe('a change needs a quorum of both', () => {
     const client = await leader.connect()
     expect(await reconfig(client, { members: linesOf(first, second, 4) })).toBe(0)
     await ensemble.serving(5)
-    // What comes from now on reaches fewer and fewer, and always enough.
+    // Later transactions reach fewer and fewer servers, and always enough.
     for (const id of [second, third]) ensemble.isolate(ensemble.server(id))
     expect(await reconfig(client, { members: linesOf(first, 4, 5) })).toBe(0)
     await ensemble.pass(100)

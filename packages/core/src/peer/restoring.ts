@@ -54,7 +54,7 @@ export class Restoring {
       leader.end(error)
       throw error
     })
-    await this.leadAgain('the database was restored: the others have to take it over')
+    await this.leadAgain('the database was restored, and the others must get it')
   }
 
   /** Waits for a replacement under way, because this server votes with the restored database. */
@@ -95,7 +95,7 @@ export class Restoring {
     const leader = this.establishedLeader()
     if (epoch <= leader.leader.epoch) return
     await this.parts.epochs.setAccepted(epoch)
-    await this.leadAgain('the epochs of the database to be restored must lie behind us')
+    await this.leadAgain('the ensemble must first pass the epochs of the restored database')
   }
 
   private async replaceBy(restored: RestoredDatabase, leader: Leading): Promise<void> {
@@ -103,8 +103,7 @@ export class Restoring {
     const { committed, committedText } = this.parts.configs
     this.parts.stopServing()
     await leader.finish()
-    if (leader.leader.uncommitted.length > 0)
-      throw new Error('what is proposed cannot be committed')
+    if (leader.leader.uncommitted.length > 0) throw new Error('proposals cannot be committed')
     const db = renamed(restored, history.lastZxid)
     // The members of this ensemble do not depend on the restored data.
     db.setConfig(committedText, committed.version, host.wallMs())

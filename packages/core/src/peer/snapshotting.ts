@@ -152,7 +152,7 @@ function unlessAbandoned(
   abandonment: { readonly isAbandoned: boolean },
 ): SnapshotSource {
   const check = (): void => {
-    if (abandonment.isAbandoned) throw new Error('the database was replaced meanwhile')
+    if (abandonment.isAbandoned) throw new Error('the database was replaced in the meantime')
   }
   return {
     ...source,

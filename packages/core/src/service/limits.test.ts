@@ -1,4 +1,4 @@
-/** What one client can make the server hold, or do at a time, is bounded. */
+/** The memory and the work that one client can cause are bounded. */
 import { addWatchModes, errorCodes, GetDataResponse, MultiResponse } from '@zabra/protocol'
 import { expect, test } from 'vitest'
 import { LonePeer } from '../../test/support/lone-peer.ts'

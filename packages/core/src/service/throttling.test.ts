@@ -1,4 +1,4 @@
-/** What becomes of connections and requests that are too many, too large, or too late. */
+/** Connections and requests that are too many, too large, or too late. */
 import { ConnectRequest, errorCodes, Reader, ReplyHeader, Writer, codes } from '@zabra/protocol'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { Database } from '../state/database.ts'
@@ -183,7 +183,7 @@ describe('large requests', () => {
     send(peer, connection, createFrame(1, '/a', 2000), createFrame(2, '/b', 2000))
     commitAll(peer)
     expect(replies(connection)).toEqual({ 1: 0, 2: 0 })
-    // What is answered counts no more.
+    // Answered requests no longer count.
     send(peer, connection, createFrame(3, '/c', 4000), createFrame(4, '/d', 500))
     commitAll(peer)
     expect(replies(connection)).toMatchObject({ 3: 0, 4: 0 })

@@ -70,7 +70,7 @@ export class TestEnsemble {
     for (const id of ids) await this.server(id).start()
   }
 
-  /** What a server that starts reaches the others by. */
+  /** The connections of a starting server to the others. */
   networkFor(id: ServerId): TestNetwork {
     return new TestNetwork(this, id)
   }
@@ -85,12 +85,12 @@ export class TestEnsemble {
     return [...this.servers.values()].filter((one) => one.isUp && one.isServing && !one.isLeading)
   }
 
-  /** Nothing that is sent from or to it arrives any more before `heal`, and nobody is told. */
+  /** Nothing that is sent from or to it arrives any more before `heal`, without notice. */
   isolate(server: TestServer): void {
     this.parted.add(server.id)
   }
 
-  /** What one server says to others waits until `heal`; what they say arrives. */
+  /** Messages of one server to others wait until `heal`; messages to it arrive. */
   hold(from: TestServer, ...to: TestServer[]): void {
     for (const { id } of to) this.held.add(`${from.id}>${id}`)
   }
@@ -183,7 +183,7 @@ export class TestEnsemble {
     }
   }
 
-  /** So many servers serve the same leader. */
+  /** Waits until this number of servers serves under the same leader. */
   serving(count: number): Promise<void> {
     const serve = (): number => [...this.servers.values()].filter((one) => one.isServing).length
     return this.until(`${count} servers serve`, () => serve() === count)

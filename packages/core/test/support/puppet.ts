@@ -36,7 +36,7 @@ export const zxidOf = (text: string): bigint => {
   return (epoch! << 32n) | counter!
 }
 
-/** The other end of a link: says what it is told to, and hears what is said. */
+/** The other end of a link: sends what a test wants, and records what it receives. */
 export class Puppet {
   readonly link: PacketLink
   isClosed = false
@@ -62,7 +62,7 @@ export class Puppet {
     await settled()
   }
 
-  /** What was said since the last time, each as `name zxid`. */
+  /** The messages since the last call, each as `name zxid`. */
   async heard(): Promise<string[]> {
     await settled()
     const { out } = this.link

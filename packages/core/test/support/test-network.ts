@@ -50,7 +50,7 @@ class End {
   }
 }
 
-/** What one server reaches the others by. */
+/** The connections of one server to the others. */
 export class TestNetwork implements PeerNetwork {
   peer!: EnsemblePeer
   private readonly ports = new Set<PeerPort>()

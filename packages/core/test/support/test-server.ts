@@ -36,7 +36,7 @@ export class TestServer {
   private readonly world: TestEnsemble
   network: TestNetwork | undefined
 
-  /** What its configuration file says. */
+  /** The content of its configuration file. */
   config: Membership
 
   constructor(world: TestEnsemble, id: ServerId, ownLine = '') {
@@ -74,7 +74,7 @@ export class TestServer {
 
   async start(): Promise<void> {
     const { world, disk, id } = this
-    // What a server that has crashed meets on its way out does not matter any more.
+    // Errors of a crashed server no longer matter.
     const failed = (error: Error): void => {
       if (this.disk === disk) this.failures.push(error)
     }

@@ -16,7 +16,7 @@ export interface Made {
 interface Primary {
   readonly id: ServerId
   readonly epoch: bigint
-  /** What it had delivered when it first broadcast something. */
+  /** The transactions that it had delivered at its first broadcast. */
   readonly before: ReadonlySet<bigint>
   readonly broadcasts: Made[]
 }
@@ -38,7 +38,7 @@ interface Recovery {
 }
 
 /**
- * What a server has delivered is read from its tree while it serves: every node is one
+ * The delivered transactions are read from the tree of a serving server: every node is one
  * transaction, and its zxid says when. Between roles a tree holds what may be undone.
  */
 export class Witness {
@@ -192,7 +192,7 @@ export class Witness {
   private hearProposal(from: ServerId, zxid: bigint, payload: Uint8Array): void {
     const epoch = epochOf(zxid)
     const server = this.world.servers.get(from)!
-    // What was broadcast in earlier epochs is repeated for those that lack it.
+    // Broadcasts of earlier epochs are repeated for servers that lack them.
     if (epoch !== server.epochs!.accepted || !server.isLeading) return
     let primary = this.primaries.get(epoch)
     if (primary === undefined) {
@@ -236,7 +236,7 @@ export class Witness {
     historyFirst: () => this.historyFirst(),
   }
 
-  /** What is delivered was broadcast, as it is, and comes once. */
+  /** Every delivered transaction was broadcast unchanged, and is delivered once. */
   private integrity(): string[] {
     const broadcast = new Set<string>()
     for (const { broadcasts } of this.primaries.values()) {
@@ -252,7 +252,7 @@ export class Witness {
     ])
   }
 
-  /** Whoever delivers something has delivered all that anybody delivered before it, before it. */
+  /** A server that delivers a transaction has delivered all that any server delivered before it. */
   private totalOrder(): string[] {
     return this.pairs((one, ours, other, theirs) => {
       const place = new Map(theirs.map(({ zxid }, i) => [zxid, i]))

@@ -38,7 +38,7 @@ async function entriesOfWrite(): Promise<Entry[]> {
   const client = await world.followers[0]!.connect()
   await client.create('/node')
   const request = { path: '/node', data: new Uint8Array(8), version: -1 }
-  // What happens only the first time is no part of the walk.
+  // Steps of the first time only are not part of the walk.
   for (let round = 0; round < rounds; round++) await client.call('setData', request)
   await world.step()
   const worker = new Worker(new URL('stepper.mjs', import.meta.url))

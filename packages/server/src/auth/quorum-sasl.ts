@@ -134,7 +134,7 @@ export class QuorumSaslDialer extends QuorumSaslSide {
     for (let packet = this.takePacket(); packet !== undefined; packet = this.takePacket()) {
       const { status, token } = packet
       if (status === error) {
-        this.refuse('it does not take our user and password')
+        this.refuse('it refuses our user and password')
         return
       }
       try {

@@ -58,7 +58,7 @@ test('a secret that others can read is a warning, a missing or short one an erro
   read()
   expect(warnings).toEqual([expect.stringContaining('chmod 600')])
   writeFileSync(file, 'too short')
-  expect(read).toThrow('holds 9 characters, where 16 are needed')
+  expect(read).toThrow('holds 9 characters, but needs 16')
   rmSync(file)
   expect(read).toThrow('session.secretFile: ENOENT')
 })

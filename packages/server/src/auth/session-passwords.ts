@@ -58,6 +58,6 @@ function readSecret(file: string, logger: EventLogger): string {
   }
   if (secret.length >= secretLengthMin) return secret
   throw new StartError(
-    `session.secretFile: ${file} holds ${secret.length} characters, where ${secretLengthMin} are needed; make one with: openssl rand -hex 32`,
+    `session.secretFile: ${file} holds ${secret.length} characters, but needs ${secretLengthMin}; make one with: openssl rand -hex 32`,
   )
 }

@@ -119,7 +119,7 @@ test('a dynamic file holds all members and nothing else', () => {
   writeFileSync(file, `${three}version=1\ntickTime=1`)
   const { complaints } = load(`${base}dynamicConfigFile=${file}\nserver.4=d:1:2`, '1')
   expect(complaints).toEqual([
-    `error: zoo.cfg:6: server.4: must stand in the dynamic configuration file ${file}`,
+    `error: zoo.cfg:6: server.4: must be in the dynamic configuration file ${file}`,
     `error: ${file}:4: version: the version belongs in the name of the file`,
     `error: ${file}:5: tickTime: only server, group and weight lines belong in this file`,
   ])

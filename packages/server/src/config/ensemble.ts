@@ -47,7 +47,7 @@ export function readEnsemble(
     return alone
   }
   if (values.peerType !== undefined && values.peerType !== self.role) {
-    const message = `differs from the role in server.${serverId}, which counts: ${self.role}`
+    const message = `differs from the role in server.${serverId}, which takes precedence: ${self.role}`
     report.warning(sources.given.get('peerType')?.origin, message)
   }
   const limits = { initLimit, syncLimit }

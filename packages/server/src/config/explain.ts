@@ -104,7 +104,7 @@ const dangers: readonly Danger[] = [
   {
     key: 'recovery.acceptDamage',
     when: isTrue,
-    because: 'a server with damaged files starts without what they held',
+    because: 'a server with damaged files starts without their data',
   },
   {
     key: 'digest.enabled',

@@ -26,7 +26,7 @@ export function readMembership(
   const own = [...members].filter(([name]) => memberLine.test(name))
   if (file === undefined) return parseMembers(own, values, undefined, report)
   for (const [, line] of own) {
-    report.error(line.origin, `must stand in the dynamic configuration file ${file}`)
+    report.error(line.origin, `must be in the dynamic configuration file ${file}`)
   }
   const lines = readDynamicFile(file, given.get('dynamicConfigFile'), report)
   const [, hex = '0'] = /\.([0-9a-f]{1,16})$/.exec(file) ?? []

@@ -193,7 +193,7 @@ function readUsersFile(file: string, origin: Origin, report: Diagnostics): SaslU
     const name = line.slice(0, equals).trim()
     const place = { file, line: index + 1 }
     if (equals < 0 || name === '') report.error(place, 'expected name=password')
-    else if (users.has(name)) report.error(place, `the user ${name} has a line before`)
+    else if (users.has(name)) report.error(place, `the user ${name} has an earlier line`)
     else users.set(name, line.slice(equals + 1))
   }
   if (users.size === 0) report.error({ file }, 'has no users')

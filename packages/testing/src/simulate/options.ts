@@ -2,7 +2,7 @@ import type { Client, ClientOptions } from '@zabra/client'
 import { checkOptionNames } from '@zabra/client/internal'
 
 /**
- * What can go wrong in a run:
+ * The faults of a run:
  *
  * - `cut`: connections are reset, also in the middle of a message; bytes do not arrive, in one
  *   direction or both; servers do not reach each other

@@ -1,7 +1,7 @@
 import type { Acl } from '@zabra/client'
 import type { PastTree } from '@zabra/core'
 
-/** What a node is, as one text. */
+/** A node as one text. */
 export function nodeText(data: Uint8Array | null, kind: string, acl: readonly Acl[]): string {
   return JSON.stringify({ data: Buffer.from(data ?? []).toString(), kind, acl })
 }
@@ -11,11 +11,11 @@ export interface LedgerEntry {
   readonly zxid: bigint
   /** The time that the server gave it, where its stat tells. */
   readonly timeMs: number | undefined
-  /** What became of nodes; undefined where one was deleted. */
+  /** The nodes after a transaction; undefined for a deleted one. */
   readonly changes: readonly (readonly [path: string, node: string | undefined])[]
 }
 
-/** What the writers know: the tree below their tops after every transaction. */
+/** The record of the writers: the tree below their tops after every transaction. */
 export class Ledger {
   private readonly list: LedgerEntry[] = []
   private isSorted = true
@@ -31,7 +31,7 @@ export class Ledger {
     return this.list
   }
 
-  /** What there was after a transaction. */
+  /** The state after a transaction. */
   treeAt(zxid: bigint): Map<string, string> {
     const tree = new Map<string, string>()
     for (const entry of this.entries) {

@@ -20,11 +20,11 @@ const limitMs = 30_000
 interface Case {
   readonly before: readonly number[]
   readonly after: readonly number[]
-  /** Who is there without a vote before it has one, or when it has none any more. */
+  /** Servers that run without a vote, before they get one or after they lost it. */
   readonly observing: readonly boolean[]
   /** How many transactions more, or less, than the change each server has logged. */
   readonly logged: readonly number[]
-  /** Who has heard that the change is committed, if it is. */
+  /** Servers that know that the change is committed, if it is. */
   readonly hasHeard: readonly boolean[]
   /** Of messages, in steps, one after the other. */
   readonly delays: readonly number[]

@@ -1,4 +1,4 @@
-/** What an election machine does around an election: answers, appointments, configurations. */
+/** The election machine around an election: answers, appointments, configurations. */
 import { noVote, type Notification } from '@zabra/protocol'
 import { describe, expect, test } from 'vitest'
 import { parseMembership, verifierOf, type Membership } from '../../membership/membership.ts'
@@ -192,9 +192,9 @@ test('one without a vote is answered when it asks, but its answers are no reason
     return election.takeReady().send.length
   }
   expect([300, 301, 302, 399].map(answers)).toEqual([1, 0, 0, 0])
-  // As often as it tells its vote again it is told ours.
+  // Each time it repeats its vote, it gets ours.
   expect([500, 900].map(answers)).toEqual([1, 1])
-  // What is new is told at once.
+  // News is sent at once.
   election.established(2n)
   expect(answers(901)).toBe(1)
   election.start({ zxid: 0n, peerEpoch: 2n }, 902)
@@ -209,7 +209,7 @@ test('an elected server learns that the others have changed their votes', () => 
   election.receive(1n, { ...vote, leader: 3n }, 310)
   election.tick(809)
   expect(election.isDeserted).toBe(false)
-  // What they repeat does not make it younger.
+  // Repeated votes do not renew it.
   election.receive(1n, { ...vote, leader: 3n }, 810)
   expect(election.isDeserted).toBe(true)
   election.receive(1n, { ...vote, leader: 2n, state: 'following' }, 811)
@@ -513,7 +513,7 @@ describe('a server with a vote only in the proposed configuration, and the longe
       for (const { id, zxid, config } of servers) {
         if (id === 1n && nowMs < 100) continue
         const election = elections.get(id) ?? electionOf(id, { config, reconfigEnabled: true })
-        // Who is elected, and whoever follows it, looks again where it does not get a quorum.
+        // A leader without a quorum, and its followers, look again.
         const decision = decisions.get(id)
         const isVain = decision !== undefined && nowMs > decision.atMs + 500 && !isLed(decision)
         if (isVain || !elections.has(id)) election.start({ zxid, peerEpoch: 1n }, nowMs)

@@ -20,14 +20,14 @@ const ensembles = [
 ]
 
 /**
- * What an election promises. It does not promise that only one server believes to have won, not
+ * The guarantees of an election. It does not guarantee that only one server believes to have won, not
  * even in one round: a voter may change its mind after its vote was counted. It promises that the
  * winner had, in that round, the votes of a quorum, and that none of those voters holds a longer
  * history than the winner claims. Nothing that was committed is missing there, therefore.
  */
 class Promises implements Witness {
   private readonly config: Membership
-  /** Who named whom, ever: by leader and round. */
+  /** All nominations so far, by leader and round. */
   private readonly named = new Map<string, Set<ServerId>>()
   private readonly own = new Map<ServerId, Candidate>()
   /** The present vote of each server, in its present election. */

@@ -1,4 +1,4 @@
-/** What is said in an election, as files to read and to compare: `vitest -u` writes them anew. */
+/** The messages of elections, as files to read and compare: `vitest -u` rewrites them. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { play } from '../../../test/support/election/script.ts'

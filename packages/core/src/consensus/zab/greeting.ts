@@ -21,9 +21,9 @@ export function readIntroduction(
   self: ServerId,
 ): TypeOf<typeof LearnerInfo> {
   const info = readLearnerInfo(data)
-  if (info === undefined) throw new MalformedError('a learner that does not say who it is')
+  if (info === undefined) throw new MalformedError('a learner without an identity')
   const { serverId } = info
-  if (serverId === self) throw new MalformedError(`another server ${serverId}: our own number`)
+  if (serverId === self) throw new MalformedError(`a server with our own number, ${serverId}`)
   return info
 }
 

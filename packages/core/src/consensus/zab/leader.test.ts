@@ -242,7 +242,7 @@ const events = fc.array(
   { maxLength: 80, size: 'max' },
 )
 
-/** What the logs of the voters hold in the epoch, as far as the leader was told. */
+/** The transactions of the epoch in the logs of the voters, as far as the leader knows. */
 interface Logs {
   own: bigint
   readonly others: Map<bigint, bigint>

@@ -105,7 +105,8 @@ export class Learners {
   add(learner: LearnerProgress): void {
     this.joining.delete(learner)
     // A server that connects again has left its old connection, even if that is not closed yet.
-    for (const older of this.led) if (older.sid === learner.sid) this.drop(older, 'it came anew')
+    for (const older of this.led)
+      if (older.sid === learner.sid) this.drop(older, 'it connected again')
     this.led.add(learner)
   }
 
@@ -176,7 +177,8 @@ export class Learners {
       held.push(packet)
       learner.heldBytes += bytes
     }
-    if (learner.queuedBytes > this.queueBytesMax) this.drop(learner, 'too much waits for it')
+    if (learner.queuedBytes > this.queueBytesMax)
+      this.drop(learner, 'too many bytes are queued for it')
   }
 
   propose(learner: LearnerProgress, { zxid, payload }: LoggedTxn): void {

@@ -362,7 +362,7 @@ describe('global primary order: what an earlier primary broadcast comes before',
       await ensemble.serving(4)
       await startAll()
     }
-    // The first reached nobody, the others somebody: who has more leads.
+    // The first reached nobody, the others reached somebody: the server with the longer history leads.
     await expectDelivered(['/first', '/done0', '/done1', '/unfinished1', '/done2', '/unfinished2'])
   })
 })

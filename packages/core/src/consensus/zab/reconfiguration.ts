@@ -55,7 +55,7 @@ export class Reconfiguration {
     configs.commit(configs.seen!)
     const goesOn = mayGoOnLeading(before, configs.committed, core.self)
     const leader = goesOn ? core.self : (this.handOver.successor(zxid) ?? core.self)
-    if (!goesOn) this.ending = new RoleChange(`server ${leader} is to lead from now on`, leader)
+    if (!goesOn) this.ending = new RoleChange(`server ${leader} leads from now on`, leader)
     const { forFollowers, forObservers } = activations(leader, zxid, payload)
     for (const learner of core.learners.led) {
       if (!learner.hasReached('synchronizing')) continue

@@ -14,7 +14,7 @@ function history(...texts: string[]): LoggedTxn[] {
   return texts.map((text) => ({ zxid: zxid(text), payload: nothing }))
 }
 
-/** What is sent, in one line: the operation, and the transactions behind it. */
+/** The packets in one line: the operation, and the transactions after it. */
 function told(plan: SyncPlan): string {
   if (plan.kind === 'snap') return 'SNAP'
   const show = (value: bigint): string => `${value >> 32n}.${value & 0xffffffffn}`

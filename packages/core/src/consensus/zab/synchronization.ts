@@ -101,7 +101,9 @@ export class Synchronization {
     )
     if (alike.length <= (isSnap ? syncsMax.snaps : syncsMax.diffs)) return false
     const others = alike.length - 1
-    const error = new ProtocolError(`server ${learner.sid} has to wait: ${others} are brought up`)
+    const error = new ProtocolError(
+      `server ${learner.sid} has to wait: ${others} others are being synchronized`,
+    )
     core.learners.refuse(learner, error)
     return true
   }

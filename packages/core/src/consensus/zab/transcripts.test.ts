@@ -1,4 +1,4 @@
-/** What leader and learners say, and what they store, as files to read: `vitest -u` writes them anew. */
+/** The messages and the storage of leader and learners, as files to read: `vitest -u` rewrites them. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { play } from '../../../test/support/zab/script.ts'

@@ -15,7 +15,7 @@ export async function drained(host: Host, limitMs: number, link: PacketLink): Pr
   do {
     await host.delay(1).done
     if (host.monotonicMs() - startedMs > limitMs) {
-      throw new TimeoutError('a learner does not take what it is sent')
+      throw new TimeoutError('a learner does not read')
     }
   } while (link.unsentBytes > paceBytesMax && !link.isClosed)
 }

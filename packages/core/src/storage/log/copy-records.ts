@@ -95,7 +95,7 @@ async function openLog(
     return await LogFileReader.open(disk, path, options)
   } catch (error) {
     if (faultCode(error) !== 'ENOENT') throw error
-    throw new CopyError('moved', `${path} was moved or removed meanwhile`)
+    throw new CopyError('moved', `${path} was moved or removed in the meantime`)
   }
 }
 

@@ -182,7 +182,7 @@ test('a snapshot that had seen more than the logs hold stops recovery', async ()
   await writeLog(disk, [range(1, 5)])
   await expect(recoverTest(disk)).rejects.toThrow(/changes up to zxid 0x7, but the logs end at 0x5/)
   const accepted = await recoverTest(disk, { acceptDamage: true })
-  // What is here is no state that there ever was: nobody is to be led with it.
+  // This is no state that ever existed: no server may lead with it.
   expect(accepted).toMatchObject({ zxid: 5n, lacksData: true, damageAccepted: true })
   expect(types(accepted)).toContain('snapshotAhead')
 })

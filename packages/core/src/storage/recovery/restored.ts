@@ -26,7 +26,7 @@ export async function loadRestored(
   await loadSnapshot(disk, directory, file, sink, compression)
   const zxid = sink.zxid ?? sink.reached
   if (zxid === 0n && sink.zxid === undefined) {
-    throw new SnapshotError('it does not say with which transaction it ends: it is older than 3.6')
+    throw new SnapshotError('it does not record its last transaction: it is older than 3.6')
   }
   const { db } = sink.loading
   db.finishLoading()

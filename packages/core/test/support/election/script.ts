@@ -94,7 +94,7 @@ class Stage {
     },
     /** Everything that is under way arrives, and what follows from it; or only `deliver 1->2`. */
     deliver: ([route]) => this.deliver(route),
-    /** What is under way is lost: `drop 3->1`. */
+    /** Messages in transit are lost: `drop 3->1`. */
     drop: ([route]) => {
       for (const message of this.flying.filter((each) => isOn(route, each))) {
         this.output.push(`${describe(message)}   (lost)`)

@@ -18,7 +18,7 @@ export interface WorldOptions {
   readonly delayMaxMs: number
 }
 
-/** What the world tells of the servers in it, for checks. */
+/** The facts about servers that checks use. */
 export interface Witness {
   started(server: WorldServer): void
   sent(from: WorldServer, envelope: Envelope): void
@@ -31,7 +31,7 @@ export interface WorldServer {
   /** Counts its starts. */
   incarnation: number
   isUp: boolean
-  /** What its disk holds. */
+  /** The content of its disk. */
   last: { zxid: bigint; peerEpoch: bigint }
   election: Election
   links: Links
@@ -308,7 +308,7 @@ export class World {
   }
 
   /**
-   * What Zab does with a decision, in short: a leader needs a quorum that follows it, a follower
+   * Zab's handling of a decision, in short: a leader needs a quorum that follows it, a follower
    * needs its leader; without, they look again. Together they begin a new epoch.
    */
   private checkRole(server: WorldServer, decision: Decision): void {

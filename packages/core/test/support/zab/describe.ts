@@ -1,4 +1,4 @@
-/** What servers say to each other, as text. */
+/** The messages between servers, as text. */
 import {
   errorName,
   operationName,
@@ -13,7 +13,7 @@ import { decodeTxn } from '../../../src/consensus/zab/decoded-txn.ts'
 import { counterOf, epochOf, epochStart } from '../../../src/storage/zxid.ts'
 import { readConfig } from '../../../src/consensus/zab/role-change.ts'
 
-/** What a session is called in a transcript. */
+/** The name of a session in a transcript. */
 export type SessionNames = (sessionId: bigint) => string
 
 /** `epoch:counter`. */

@@ -11,7 +11,7 @@ import { plant } from './plant.ts'
 import { SteppedEnsemble, type Waiting } from './stepped-ensemble.ts'
 import { describeChange, storedOn, type Stored } from './stored.ts'
 
-/** What every server of every script is told, so that time is easy to follow. */
+/** The settings of every server of every script. They make time easy to follow. */
 const commonOptions: Partial<EnsembleOptions> = { tickMs: 2000, initLimit: 10, syncLimit: 5 }
 
 const deliveriesMax = 1000
@@ -96,7 +96,7 @@ class Stage {
       this.ensemble.skipAcl = reconfig === 'on'
       this.ensemble.sessionNames = (id) => this.sessions.get(id) ?? `0x${id.toString(16)}`
     },
-    /** What a server finds when it starts: `disk 3 accepted=2 current=1 1:1 1:2 snapshot 1:3`. */
+    /** The disk of a server at its start: `disk 3 accepted=2 current=1 1:1 1:2 snapshot 1:3`. */
     disk: async ([id, ...history], { current = '0', accepted = current }) => {
       const epochs = { accepted: BigInt(accepted), current: BigInt(current) }
       await plant(this.server(id).disk, history, epochs)
@@ -138,10 +138,10 @@ class Stage {
       this.ensemble.crash(BigInt(id!))
       return this.ensemble.settle()
     },
-    /** What is said to a server or by it gets nowhere before `heal`. */
+    /** Messages to and from a server are lost until `heal`. */
     isolate: ([id]) => this.ensemble.isolate(this.server(id)),
     heal: () => this.ensemble.heal(),
-    /** What is written to its disk gets there only when told, until `unstall`. */
+    /** Writes to its disk complete only on request, until `unstall`. */
     stall: ([id]) => void this.stalled.add(BigInt(id!)),
     unstall: ([id]) => void this.stalled.delete(BigInt(id!)),
     /** `connect a 3`: a client begins a session. */
@@ -195,7 +195,7 @@ class Stage {
     }
   }
 
-  /** A disk that is stalled does what it is told to by its name. */
+  /** A stalled disk completes a write when a line names it. */
   private mayGo({ from, to }: Waiting, route: string | undefined): boolean {
     if (from !== to) return this.ensemble.canTalk(from, to)
     return !this.stalled.has(from) || route === `${from}`
@@ -209,7 +209,7 @@ class Stage {
     this.tellWhatHappened()
   }
 
-  // --- what is told ----------------------------------------------------------------------------
+  // --- output ----------------------------------------------------------------------------
 
   private async start(id: ServerId): Promise<void> {
     const server = this.ensemble.servers.get(id)!
@@ -218,7 +218,7 @@ class Stage {
     const { db } = server.peer!
     const advance = db.advance.bind(db)
     db.advance = (zxid) => {
-      // What begins an epoch is no transaction.
+      // The start of an epoch is not a transaction.
       if (counterOf(zxid) !== 0n) this.sayOf(id, `applies ${zxidText(zxid)}`)
       advance(zxid)
     }

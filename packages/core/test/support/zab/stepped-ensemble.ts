@@ -3,12 +3,12 @@ import { TestEnsemble } from '../ensemble.ts'
 import { stepDisk } from './stepped-disk.ts'
 import { SteppedNetwork } from './stepped-network.ts'
 
-/** Something that happens when it is told to. */
+/** An event that happens on request. */
 export interface Waiting {
   /** The same server twice, where it is that one's disk. */
   readonly from: ServerId
   readonly to: ServerId
-  /** What it is; undefined for a disk, where only what comes of it can be told. */
+  /** Its name; undefined for a disk, of which only the effects have names. */
   readonly describe: (() => string) | undefined
   /** Whether there is still somebody to take it. */
   readonly isWanted: () => boolean
@@ -21,7 +21,7 @@ export interface Waiting {
  */
 export class SteppedEnsemble extends TestEnsemble {
   waiting: Waiting[] = []
-  /** What sessions are called. */
+  /** The names of sessions. */
   sessionNames = (sessionId: bigint): string => `0x${sessionId.toString(16)}`
 
   override networkFor(id: ServerId): SteppedNetwork {
@@ -34,7 +34,7 @@ export class SteppedEnsemble extends TestEnsemble {
     return server?.isUp === true ? (server.network as SteppedNetwork) : undefined
   }
 
-  /** Starts a server; `changed` is told when something may have become durable on its disk. */
+  /** Starts a server; `changed` is called when something may have become durable on its disk. */
   async startStepped(id: ServerId, changed: () => Promise<void>): Promise<void> {
     const server = this.servers.get(id)!
     await server.start()

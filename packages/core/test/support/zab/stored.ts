@@ -1,4 +1,4 @@
-/** What a restart would find on a disk if power failed now. */
+/** The state that a restart would find on a disk if power failed now. */
 import { decodeText } from '@zabra/protocol'
 import { listIfThere, logsAmong, snapshotsAmong } from '../../../src/storage/disk/files.ts'
 import { LogFileReader } from '../../../src/storage/log/log-reader.ts'
@@ -36,7 +36,7 @@ export async function storedOn(disk: MemoryDisk): Promise<Stored> {
   }
 }
 
-/** What has become durable, or is gone for good, between two moments. */
+/** The writes that became durable, or were lost for good, between two moments. */
 export function describeChange(before: Stored, after: Stored): string[] {
   const lines: string[] = []
   const tell = (what: string, items: readonly string[]): void => {

@@ -40,7 +40,7 @@ export class HistoryDesk {
 
   private turn(): Promise<void> {
     if (this.waiting.length >= waitingMax) {
-      throw new ApiError(503, 'busy', 'Too many questions about the past at the same time')
+      throw new ApiError(503, 'busy', 'Too many requests for history at the same time')
     }
     return new Promise((resolve) => this.waiting.push(resolve))
   }

@@ -94,7 +94,7 @@ async function sendLog({ view, query, response }: Call): Promise<unknown> {
   const committed = await view.loggedZxid()
   const to = wanted === undefined ? committed : zxidIn(wanted, 'to')
   if (to > committed || after > to) {
-    const message = `This server has got to ${hex(committed)}, which is before ${hex(to > committed ? to : after)}`
+    const message = `This server has reached ${hex(committed)}, which is before ${hex(to > committed ? to : after)}`
     throw new ApiError(409, 'behind', message)
   }
   const records = view.copyLog({

@@ -41,7 +41,7 @@ const createFields = {
   kind: choice(...kinds),
   isSequential: boolean,
   ttlMs: { type: 'integer', minimum: 1, maximum: 2 ** 40 - 1 } satisfies Schema,
-  acl: { ...aclSchema, description: 'Everything for everybody without it' },
+  acl: { ...aclSchema, description: 'By default, everybody may do everything' },
 }
 
 interface TxnOperation extends CreateJson {

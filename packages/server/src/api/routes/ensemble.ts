@@ -49,7 +49,8 @@ export const ensemble: readonly Route[] = [
   {
     method: 'GET',
     path: '/ensemble/restart',
-    summary: 'Which server may be restarted next, for a rolling restart, and why not the others',
+    summary:
+      'The server that may be restarted next in a rolling restart, and the reasons against the others',
     role: 'metadata',
     isAlwaysAnswered: true,
     answer: object({

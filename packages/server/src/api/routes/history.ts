@@ -52,7 +52,7 @@ export const history: readonly Route[] = [
   {
     method: 'GET',
     path: '/history',
-    summary: 'How far the past reaches that this server can show',
+    summary: 'The oldest state that this server can show',
     role: 'metadata',
     answer: object({
       first: nullable(point),
@@ -111,7 +111,7 @@ export const history: readonly Route[] = [
   {
     method: 'GET',
     path: '/history/diff',
-    summary: 'What is different between two points: znodes that came, went, or changed',
+    summary: 'The differences between two points: znodes that were created, deleted or changed',
     role: 'metadata',
     parameters: {
       path: { kind: 'path', description: 'At this znode or below it' },

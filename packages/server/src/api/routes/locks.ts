@@ -42,7 +42,9 @@ export const locks: readonly Route[] = [
     summary:
       'Locks, elections, semaphores, queues and groups in the layouts of zabra, Curator and kazoo: who holds them, who waits, and who waits for whom',
     role: 'metadata',
-    parameters: { path: { ...pathParameter, description: 'Where to look, and below' } },
+    parameters: {
+      path: { ...pathParameter, description: 'Search this znode and everything below it' },
+    },
     answer: object({
       lines: array(
         object({

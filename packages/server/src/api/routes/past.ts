@@ -90,7 +90,7 @@ export const past: readonly Route[] = [
   {
     method: 'GET',
     path: '/history/verify',
-    summary: 'Whether the tree as of a transaction has the digest that the log notes',
+    summary: 'Whether the tree as of a transaction has the digest recorded in the log',
     role: 'admin',
     parameters: { at: atParameter },
     answer: object({

@@ -52,7 +52,7 @@ export const quota: readonly Route[] = [
   {
     method: 'DELETE',
     path: '/quota',
-    summary: 'Takes the quota of a znode away',
+    summary: 'Removes the quota of a znode',
     role: 'write',
     parameters: { path: pathParameter },
     answer,

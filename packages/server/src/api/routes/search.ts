@@ -19,10 +19,10 @@ export const search: readonly Route[] = [
       'Znodes whose path or data contains a text, a line of JSON each; the last line says whether all was searched',
     role: 'metadata',
     parameters: {
-      path: { ...pathParameter, description: 'Where to look, and below' },
+      path: { ...pathParameter, description: 'Search this znode and everything below it' },
       text: {
         kind: 'text',
-        description: 'What to look for; case does not matter',
+        description: 'The text to search for; upper and lower case are equal',
         isRequired: true,
       },
       in: {

@@ -13,7 +13,7 @@ const endSchema = object({
   time: text,
   verdict: choice(...sessionVerdicts),
   seen: array({ ...text, description: 'Sentences, the most important first' }),
-  unknown: array({ ...text, description: 'What this server cannot know' }),
+  unknown: array({ ...text, description: 'The facts that this server cannot know' }),
   timeoutMs: nullable(integer),
   isDecidedHere: boolean,
   lastHeardMsAgo: nullable(integer),

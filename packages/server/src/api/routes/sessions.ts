@@ -63,7 +63,7 @@ export const sessions: readonly Route[] = [
     method: 'GET',
     path: '/sessions/detail',
     summary:
-      'The ephemeral znodes of a session, and what it watches on this server; as far as the caller may know of them',
+      'The ephemeral znodes of a session, and its watches on this server, as far as the caller may see them',
     role: 'private',
     parameters: {
       id: { kind: 'text', description: 'The session, as 0x and hexadecimal', isRequired: true },

@@ -78,7 +78,7 @@ async function restoreSubtree(call: Call): Promise<unknown> {
     return { tree: then, nodes: nodesOf(then, path, access) }
   })
   if ((await statOf(client, parentOf(path))) === undefined) {
-    throw new ApiError(404, 'noParent', 'Its parent is not there: undelete that first', path)
+    throw new ApiError(404, 'noParent', 'Its parent does not exist: undelete that first', path)
   }
   const missing: PastNode[] = []
   let ephemerals = 0
@@ -105,7 +105,7 @@ async function restoreSubtree(call: Call): Promise<unknown> {
 function checkPath(path: string): void {
   const problem = pathProblem(path)
   if (problem !== undefined) throw badRequest(`path: ${problem}`, path)
-  if (path === '/') throw badRequest('The root is always there', path)
+  if (path === '/') throw badRequest('The root cannot be deleted', path)
 }
 
 async function beforeDeletion(past: History, path: string): Promise<{ zxid: bigint }> {
@@ -113,7 +113,7 @@ async function beforeDeletion(past: History, path: string): Promise<{ zxid: bigi
   const { changes } = await past.page(await past.range(undefined, undefined), filter, { limit: 1 })
   const [last] = changes
   if (last !== undefined) return { zxid: last.zxid - 1n }
-  throw new ApiError(404, 'neverDeleted', 'As far as is known, it was never deleted', path)
+  throw new ApiError(404, 'neverDeleted', 'History has no deletion of it', path)
 }
 
 /** A subtree as it was. A caller can restore only what it may read. */
@@ -196,7 +196,12 @@ async function restoreVersion(call: Call): Promise<unknown> {
       ;({ stat } = await client.call('setACL', { path, acl: [...node.acl], version: -1 }))
     } catch (error) {
       if (!isRefused(error, 'noAuth')) throw error
-      throw new ApiError(403, 'noAuth', 'The data is back, but the ACL may not be changed', path)
+      throw new ApiError(
+        403,
+        'noAuth',
+        'The data was restored, but the ACL may not be changed',
+        path,
+      )
     }
   }
   return { zxid: hex(zxid), node: nodeJson(view, path, stat) }

@@ -8,7 +8,7 @@ export const whoami: readonly Route[] = [
   {
     method: 'GET',
     path: '/whoami',
-    summary: 'Who the server takes the caller for, and what it lets it do',
+    summary: 'The identities of the caller, and its role',
     role: 'none',
     isAlwaysAnswered: true,
     answer: object({
