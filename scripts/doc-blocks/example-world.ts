@@ -1,6 +1,6 @@
 /**
- * What the examples in doc comments take for granted: a client, something held, and work of the
- * reader's own. Each is made when an example uses its name, on a server of the test.
+ * The names that examples in doc comments assume: a client, something held, and the reader's own work.
+ * Each is made when an example uses its name, on a server of the test.
  */
 import {
   acl,
@@ -50,7 +50,7 @@ import {
 import { LeaderCoordinator } from '@zabra/recipes/schedulers'
 import { WaitTimeoutError, type Ensemble, type FaultProxy, type Scenario } from '@zabra/testing'
 
-/** What the test provides for one example. */
+/** The names that the test provides for one example. */
 export interface Given {
   readonly client: Client
   /** Another client of the same tree, for other programs. */

@@ -1,6 +1,6 @@
 /**
- * What the HTTP API says of znodes and their past, as JSON: the server writes it, the command and the
- * console read it. Zxids and sessions are hexadecimal text (`0x1f`), times are ISO 8601.
+ * The JSON of the HTTP API for znodes and their past. The server writes it; the command and the console
+ * read it. Zxids and sessions are hexadecimal text (`0x1f`), times are ISO 8601.
  */
 import type { NodeKind } from './node-kind.ts'
 

@@ -42,7 +42,7 @@ export class LeaderCoordinator implements RunCoordinator, AsyncDisposable {
     this.client = client
     this.path = path
     this.leading = this.lead(id).catch((error: unknown) => {
-      // It was closed; a scheduler that asks later is told that it does not lead.
+      // It was closed; a scheduler that asks later learns that it does not lead.
       if (!this.controller.signal.aborted) this.failure = { error }
     })
   }

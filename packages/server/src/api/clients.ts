@@ -79,7 +79,7 @@ export class Clients {
     void this.closeIdle(Infinity)
   }
 
-  /** What the header proves without a password: a token, or the certificate of the connection. */
+  /** The identity that the header proves without a password: a token, or the certificate of the connection. */
   private grantOf({ socket }: IncomingMessage, header: string): TokenGrant | undefined {
     const { scheme, token } = parseAuthorization(header)
     if (scheme === 'x509') {

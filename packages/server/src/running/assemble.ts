@@ -116,7 +116,7 @@ export async function assembleServer(config: ServerConfig, resources: Resources)
   }
 }
 
-/** What was found in the data directory. */
+/** The content of the data directory. */
 interface LoadedData {
   readonly db: Database
   readonly log: TxnLog

@@ -286,7 +286,7 @@ export class SimServer {
 
   private traced(event: TraceEvent | { readonly type: string }): void {
     this.recorder.count(`server: ${event.type}`)
-    // What a leader with a wrong tree predicted stays in all logs.
+    // Predictions of a leader with a wrong tree stay in all logs.
     if (event.type === 'digestMismatch' && this.recorder.ensemble?.treesMayDiffer !== true) {
       this.recorder.violation(`${this.name} found that its tree has not the digest it must have`)
     }

@@ -74,10 +74,10 @@ export class Discovery {
   }
 
   /**
-   * What is committed, a quorum of the committed configuration has, and so the leader; unless what is
-   * proposed was committed, which nobody here knows, and decided alone from then on. Where those who
-   * may have logged it are no quorum, or those of it who are not known to lack a transaction are
-   * none, that did not happen.
+   * A quorum of the committed configuration has every committed transaction, and so has the leader,
+   * unless the proposed configuration was committed without any server here knowing it, and decided
+   * alone from then on. That did not happen if the servers that may have logged the proposal are no
+   * quorum, or if its members that are not known to lack a transaction are none.
    */
   private get countable(): ReadonlySet<ServerId> {
     const { acks, ahead, unaware } = this

@@ -16,7 +16,7 @@ const who = {
 }
 /** Read alone, everything but read, write alone, and everything. */
 const permissions = [1, 30, 2, 31]
-/** What the ACL was when the znode was made, and what became of it. */
+/** The ACL of the znode at its creation, and its later changes. */
 const cases = ['unchanged', 'closed', 'opened', 'deleted'] as const
 
 test('every route of history gives the answer that the client port gave then and gives now', async () => {

@@ -141,7 +141,7 @@ async function list({ view, clients, query }: Call): Promise<unknown> {
 
 type Socket = ServerView['sockets'] extends ReadonlySet<infer Each> ? Each : never
 
-/** What a filter looks at. */
+/** The fields that a filter compares. */
 function nameOf(id: bigint, socket: Socket | undefined): string {
   if (socket === undefined) return hex(id)
   const { address, port, connection } = socket

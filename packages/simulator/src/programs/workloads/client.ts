@@ -225,7 +225,7 @@ export class ClientWorkload implements Workload {
       this.stage.violate(`a linearizable read shows ${stat.mzxid} where ${least} was answered`)
   }
 
-  /** What a client is shown never goes back, whatever the server and the session. */
+  /** A client's view never goes back, whatever the server and the session. */
   private async readAgain({ client, name, process }: Actor): Promise<void> {
     const least = this.newsSeen.get(client) ?? 0n
     const { stat } = await client.get('/client/news')
