@@ -62,11 +62,12 @@ export async function ensemble(stage: Stage): Promise<void> {
   await page.keyboard.press('-')
   await until(() => !page.url().includes('from='))
   check('keys zoom into the charts, and out', zoomedMs < (await spanMs()), zoomedMs)
+  await chart.scrollIntoViewIfNeeded()
   const box = (await chart.boundingBox())!
   const middle = box.y + box.height / 2
   await page.mouse.move(box.x + box.width / 2, middle)
   await page.mouse.down()
-  await page.mouse.move(box.x + box.width * 0.8, middle, { steps: 4 })
+  await page.mouse.move(box.x + box.width * 0.95, middle, { steps: 4 })
   await page.mouse.up()
   await page.waitForURL(/from=.*to=/)
   await page.getByRole('button', { name: 'Zoom out' }).click()

@@ -292,10 +292,17 @@ async function* linesOf(response: Response): AsyncGenerator<string> {
   }
 }
 
-/** Tells another member where this page comes from while all is well, so that it may go there later. */
-export async function greet(origin: string): Promise<void> {
+/**
+ * Tells another member where this page comes from while all is well, so that it may go there later.
+ * False if that one does not take it yet.
+ */
+export async function greet(origin: string): Promise<boolean> {
   const signal = AbortSignal.timeout(otherMs)
-  await fetch(`${origin}/api/openapi.json`, { method: 'HEAD', signal }).catch(() => {})
+  try {
+    return (await fetch(`${origin}/api/openapi.json`, { method: 'HEAD', signal })).ok
+  } catch {
+    return false
+  }
 }
 
 /** The caller's role at a server, and the last transaction that it has applied. */

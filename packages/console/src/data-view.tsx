@@ -17,7 +17,7 @@ import { Editor } from './editor.tsx'
 import { bytesText, hexOf } from './format.ts'
 import { knownFormat } from './known-formats.ts'
 import { nameOf } from './paths.ts'
-import { mayWrite, place } from './state.ts'
+import { amend, mayWrite, place } from './state.ts'
 import { Tokens } from './tokens.tsx'
 
 const formNames = { text: 'Text', json: 'JSON', yaml: 'YAML', hex: 'Hex' } as const
@@ -152,7 +152,7 @@ function DataShow({ path, bytes, isWhole, actions, children }: ShowProps) {
     setWanted(to)
     const query = new URLSearchParams(place.value.query)
     query.set('as', to)
-    history.replaceState(null, '', `#/${place.value.view}?${query}`)
+    amend(place.value.view, Object.fromEntries(query))
   }
   const isDumpCut = form === 'hex' && bytes.length > hexMax
   const content = form === 'hex' ? hexOf(bytes.subarray(0, hexMax)) : forms[form]!

@@ -169,17 +169,17 @@ function open(): void {
 
 /**
  * Where the other members are. They must know this page before its own server is gone. False if one
- * of them does not answer, so that its port may not be known.
+ * of them does not answer, so that its port may not be known, or does not know the page yet.
  */
 async function learnMembers(): Promise<boolean> {
   const { members } = await get<Ensemble>('/ensemble').catch(() => ({ members: [] }))
   if (members.length === 0) return false
   learnServers(members)
   const { origin } = server.value
-  await Promise.all(
+  const greeted = await Promise.all(
     servers.value.filter((each) => each.origin !== origin).map((each) => greet(each.origin)),
   )
-  return members.every(({ state }) => state !== 'unreachable')
+  return greeted.every(Boolean) && members.every(({ state }) => state !== 'unreachable')
 }
 
 function lose(): void {

@@ -28,6 +28,12 @@ export function go(view: View, query: Readonly<Record<string, string>> = {}): vo
   location.hash = hrefOf(view, query)
 }
 
+/** The same without a step in the history of the browser: for what is typed. */
+export function amend(view: View, query: Readonly<Record<string, string>> = {}): void {
+  history.replaceState(null, '', hrefOf(view, query))
+  place.value = placeIn(location.hash)
+}
+
 /** In memory only: gone with the page. */
 export const credentials = signal<{ readonly user: string; readonly header: string } | undefined>(
   undefined,

@@ -5,7 +5,7 @@ import { Problem } from '../dialog.tsx'
 import { countText } from '../format.ts'
 import { usePolled } from '../polled.ts'
 import { EndSession } from '../sessions/end-session.tsx'
-import { go, place } from '../state.ts'
+import { amend, go, place } from '../state.ts'
 import { Deadlocks } from './deadlocks.tsx'
 import { LineCard } from './line-card.tsx'
 import { LineDetail } from './line-detail.tsx'
@@ -150,10 +150,12 @@ function matches(line: Coordination['lines'][number], text: string): boolean {
 
 function Filters({ all }: { readonly all: Coordination['lines'] }) {
   const query = Object.fromEntries(place.value.query)
-  const change = (name: string, value: string | undefined): void => {
+  const queryWith = (name: string, value: string | undefined): Record<string, string> => {
     const { [name]: _, ...rest } = query
-    go('locks', value === undefined ? rest : { ...rest, [name]: value })
+    return value === undefined ? rest : { ...rest, [name]: value }
   }
+  const change = (name: string, value: string | undefined): void =>
+    go('locks', queryWith(name, value))
   return (
     <div class="line" role="search">
       <div class="choices" role="group" aria-label="Kind">
@@ -186,7 +188,9 @@ function Filters({ all }: { readonly all: Coordination['lines'] }) {
         aria-label="Path, name or session"
         placeholder="Path, name or session"
         value={query['text'] ?? ''}
-        onInput={(event) => change('text', event.currentTarget.value || undefined)}
+        onInput={({ currentTarget: { value } }) =>
+          amend('locks', queryWith('text', value === '' ? undefined : value))
+        }
       />
       <label class="check">
         <input

@@ -3,7 +3,7 @@ import { ApiError, events, getFrom } from '../api.ts'
 import { Problem } from '../dialog.tsx'
 import { countOf } from '../format.ts'
 import { idle, nameOf, server, servers } from '../servers.ts'
-import { generation, go, place } from '../state.ts'
+import { amend, generation, go, place } from '../state.ts'
 
 interface Line {
   readonly number: number
@@ -26,10 +26,11 @@ export function LogView() {
   const text = query.get('text') ?? ''
   const { lines, isLive, error } = useLog(one.origin, level in levels ? level : 'info')
   const shown = lines.filter(({ message }) => message.toLowerCase().includes(text.toLowerCase()))
-  const show = (name: string, value: string): void => {
+  const queryWith = (name: string, value: string): Record<string, string> => {
     const { [name]: _, ...rest } = Object.fromEntries(query)
-    go('ensemble', { ...rest, show: 'log', ...(value === '' ? {} : { [name]: value }) })
+    return { ...rest, show: 'log', ...(value === '' ? {} : { [name]: value }) }
   }
+  const show = (name: string, value: string): void => go('ensemble', queryWith(name, value))
   const end = useRef<HTMLDivElement>(null)
   const isAtEnd = useRef(true)
   useEffect(() => {
@@ -74,7 +75,7 @@ export function LogView() {
           placeholder="Lines that contain"
           aria-label="Lines that contain"
           value={text}
-          onInput={(event) => show('text', event.currentTarget.value)}
+          onInput={(event) => amend('ensemble', queryWith('text', event.currentTarget.value))}
         />
         <span class={isLive ? 'live-mark on' : 'live-mark'}>
           <span class="dot" aria-hidden="true" />

@@ -78,7 +78,7 @@ export function PastNodeView({ path, at }: Props) {
             <a href={differenceOf(at, undefined, path)}>What is different now, here and below</a>
           </p>
           {!mayRead.value && <p class="muted">Your role does not show data.</p>}
-          {data !== undefined && <DataView path={path} data={data} onWantAll={loadData} />}
+          {data !== undefined && <DataView path={path} data={data} onWantAll={() => loadData()} />}
           <Facts node={node} />
           <section class="acl" aria-label="Access then">
             <h3>Access</h3>

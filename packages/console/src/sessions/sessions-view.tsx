@@ -4,7 +4,7 @@ import { Problem } from '../dialog.tsx'
 import { countOf, countText, lastingText, msText } from '../format.ts'
 import { usePolled } from '../polled.ts'
 import { servers } from '../servers.ts'
-import { go, hrefOf, isAdmin, place } from '../state.ts'
+import { amend, hrefOf, isAdmin, place } from '../state.ts'
 import { Table } from '../table.tsx'
 import { EndSession } from './end-session.tsx'
 import { EndedView } from './ended-view.tsx'
@@ -60,7 +60,7 @@ function AllSessions() {
           value={filter}
           onInput={({ currentTarget: { value: text } }) => {
             setOffset(0)
-            go('sessions', text === '' ? {} : { filter: text })
+            amend('sessions', text === '' ? {} : { filter: text })
           }}
         />
         {value !== undefined && value.matching > pageSize && (
