@@ -30,6 +30,7 @@ import type { Transcript } from './history/transcript.ts'
 import { dumpTree } from './history/tree-dump.ts'
 import { hasWrongTree, withoutWrong } from './faults/wrong-tree.ts'
 import type { Mutant } from './cluster/mutant.ts'
+import { restoreAtTheEnd } from './restore.ts'
 import { drawProgram, makeMany, roots, type WorkStep } from './workload/program.ts'
 import { Random } from './world/random.ts'
 
@@ -93,6 +94,9 @@ class Run {
   private readonly cluster: Cluster
   private readonly program: readonly WorkStep[]
   private readonly faults: readonly Fault[]
+  /** An older tree is restored at the end. */
+  private readonly restores: boolean
+  private isChecked = false
   /** A wrong tree is the only fault, so it must not become that of all servers. */
   private readonly mustHeal: boolean
   private readonly durationMs: number
@@ -166,6 +170,8 @@ class Run {
         hasReadOnlyMode: this.cluster.servers[0]!.options.ensemble?.zab.readOnlyMode === true,
       }),
     ]
+    const mayRestore = isEnsemble && !this.isChanging
+    this.restores = mayRestore && (mutant?.restores ?? random.fork('restore').chance(0.1))
     // If servers are missing, nobody may be able to tell which tree is the wrong one.
     this.mustHeal = !this.isChanging && random.fork('wrong tree').chance(0.6)
     const wrongTrees = faults.filter(({ kind }) => kind === 'wrongTree')
@@ -186,7 +192,7 @@ class Run {
       await this.recoverFromEverything()
       if (this.violations.length <= violationsMax) {
         await this.finish()
-        this.check()
+        if (!this.isChecked) this.check()
       }
     }
     const { recorder, history, world } = cluster
@@ -370,7 +376,10 @@ class Run {
     const { cluster } = this
     const { servers, recorder } = cluster
     const isEnsemble = recorder.ensemble !== undefined
-    if (isEnsemble) await this.agree()
+    if (isEnsemble) {
+      await this.agree()
+      if (this.restores && this.violations.length === 0) await this.restore()
+    }
     for (const client of cluster.clients) client.stop()
     if (!isEnsemble) await this.live(1000)
     for (const server of servers) {
@@ -389,6 +398,15 @@ class Run {
         this.violate(`${server.name} stopped at ${left.zxid}, recovery gives ${recovered?.zxid}`)
       }
     }
+  }
+
+  /** The history that the checkers know ends here. */
+  private async restore(): Promise<void> {
+    this.check()
+    this.isChecked = true
+    const random = this.cluster.random.fork('restore')
+    const problems = await restoreAtTheEnd(this.cluster, random, (...args) => this.live(...args))
+    for (const problem of problems) this.violate(problem)
   }
 
   /** All servers must end with the same state, whose history is then checked. */

@@ -31,6 +31,8 @@ export interface Mutant {
   readonly observerMasters?: boolean
   /** Set if it shows only where sessions begin as local ones, or stay that. */
   readonly localSessions?: boolean | 'kept'
+  /** Whether the error needs a restored tree at the end. */
+  readonly restores?: boolean
   /** Faults that reveal the error and are rare otherwise. */
   readonly faults?: readonly FaultKind[]
   /** Settings of leaders that the error needs, if any. */

@@ -51,6 +51,31 @@ export const windowMutants: readonly Mutant[] = [
       replace(inside(peer, 'parts', 'standing'), 'treeDiffers', () => () => 'reload'),
   },
   {
+    name: 'a restored tree gets a zxid that was used before',
+    servers: 3,
+    restores: true,
+    joined: (peer) => {
+      const restoring = inside(peer, 'parts', 'restoring')
+      const parts = inside(restoring, 'parts')
+      const history = inside(parts, 'history')
+      const forgetful = new Proxy(history, {
+        get: (target, name) => {
+          if (name === 'lastZxid') return 0n
+          const value: unknown = Reflect.get(target, name)
+          return typeof value === 'function' ? (value.bind(target) as unknown) : value
+        },
+      })
+      restoring.parts = { ...parts, history: forgetful }
+    },
+  },
+  {
+    name: 'a leader that has restored a tree goes on without giving it to the others',
+    servers: 3,
+    restores: true,
+    joined: (peer) =>
+      replace(inside(peer, 'parts', 'restoring'), 'leadAgain', () => () => Promise.resolve()),
+  },
+  {
     name: 'a configuration that cannot be saved does not count',
     servers: 3,
     isChanging: true,
