@@ -89,7 +89,7 @@ export function json<T>(schema?: StandardSchema<T>): Codec<T> {
   return {
     encode(value) {
       const written = JSON.stringify(check(value)) as string | undefined
-      if (written === undefined) throw new CodecError('there is no JSON for this value')
+      if (written === undefined) throw new CodecError('this value cannot be written as JSON')
       return encodeText(written)
     },
     decode: (value) => check(parse(decodeText(value))),
@@ -107,7 +107,7 @@ function parse(value: string): unknown {
 function validate<T>(schema: StandardSchema<T>, value: unknown): T {
   const result = schema['~standard'].validate(value)
   if (result instanceof Promise)
-    throw new CodecError('a schema that needs to wait is of no use here')
+    throw new CodecError('the schema is asynchronous; it must be synchronous')
   if (result.issues === undefined) return result.value
   const [first] = result.issues
   throw new CodecError(first?.message ?? 'the value does not fit the schema', result.issues)

@@ -156,7 +156,7 @@ function integers(byteLength: 4 | 8): Codec<bigint> {
       // A node without data counts as 0, as in Curator.
       if (bytes.length === 0) return 0n
       if (bytes.length !== byteLength)
-        throw new RangeError(`${bytes.length} bytes, where a number of ${byteLength} is expected`)
+        throw new RangeError(`${bytes.length} bytes instead of a number of ${byteLength} bytes`)
       let value = 0n
       for (const byte of bytes) value = (value << 8n) | BigInt(byte)
       return BigInt.asIntN(bits, value)

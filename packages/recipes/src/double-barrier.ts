@@ -67,7 +67,7 @@ export class DoubleBarrier {
       }
     }
     const { client, path } = this
-    const subject = { path, what: 'not all are there', names: holdNames }
+    const subject = { path, what: 'not all have arrived', names: holdNames }
     return limited(client, options, enterRound, false, subject)
   }
 

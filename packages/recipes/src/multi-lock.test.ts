@@ -71,6 +71,6 @@ test('all are lost with the session', async () => {
 
 test('arguments are checked', async () => {
   const client = await fixture.open()
-  expect(() => new MultiLock(client, [])).toThrow('paths has no path')
+  expect(() => new MultiLock(client, [])).toThrow('paths is empty')
   expect(() => new MultiLock(client, ['/a', 'b'])).toThrow("'b' is not a path")
 })

@@ -40,7 +40,7 @@ export class MultiLock {
   constructor(client: Client, paths: readonly string[], options: LockOptions = {}) {
     this.client = client.patient
     this.paths = [...new Set(paths.map((path) => checkPath(path)))].toSorted()
-    if (this.paths.length === 0) throw new TypeError('paths has no path')
+    if (this.paths.length === 0) throw new TypeError('paths is empty')
     this.options = checkedOptions(client, 'MultiLock', options)
   }
 

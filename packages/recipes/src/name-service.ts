@@ -235,7 +235,7 @@ export class NameService<T> {
       const there = await this.find(at, signal)
       folder = there !== undefined && isFolder(there) ? there : undefined
       if ((folder?.stat.numChildren ?? 0) > 0) {
-        const problem = `${at} is a folder with names in it, and cannot stand for anything`
+        const problem = `${at} is a folder with names in it, and cannot have a value`
         throw new OperationError('notEmpty', { path: at }, problem)
       }
       if (there === undefined || folder !== undefined) continue
@@ -312,7 +312,7 @@ export class NameService<T> {
 
   private encode(value: T): Uint8Array {
     const data = this.codec.encode(value)
-    if (data.length === 0) throw new TypeError('a name cannot stand for nothing')
+    if (data.length === 0) throw new TypeError('the value of a name must not be empty')
     return data
   }
 

@@ -100,7 +100,7 @@ function placeOf(parent: string, held: Held): string {
   // After the last number the zxids tell the order, and that of the reader would be too late. Those
   // that queue up behind it need numbers too.
   if (sequence < 0 || sequence > sequenceMax - numbersLeftMin)
-    throw new RangeError(`the numbers of ${parent} are used up: release, and acquire anew`)
+    throw new RangeError(`the numbers of ${parent} are used up: release, and acquire again`)
   return String(sequence).padStart(10, '0')
 }
 

@@ -68,7 +68,7 @@ export class RefusedError extends ZabraError {
   readonly retriable = false
 
   constructor(path: string) {
-    super(`the holder refuses to give it back: ${path}`, { path })
+    super(`the holder refuses to release it: ${path}`, { path })
   }
 }
 

@@ -149,7 +149,7 @@ export class Semaphore {
   }
 
   private badCount(permits: number): RangeError {
-    return new RangeError(`there are ${this.permits} permits, ${permits} cannot be had`)
+    return new RangeError(`there are ${this.permits} permits, ${permits} cannot be acquired`)
   }
 
   private async taken(options: CallOptions): Promise<number> {

@@ -18,5 +18,5 @@ test('a shared count is set, compared and followed, in the layout of Curator', a
   expect([...data]).toEqual([255, 255, 255, 254])
   await using counter = new Counter(client, '/counts/shared', { layout: 'int' })
   expect(await counter.get()).toBe(-2n)
-  await expect(count.set(2 ** 31)).rejects.toThrow('2147483648 is no whole number of 32 bits')
+  await expect(count.set(2 ** 31)).rejects.toThrow('2147483648 is not a 32-bit integer')
 })

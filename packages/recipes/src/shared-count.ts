@@ -5,7 +5,7 @@ import { AtomicValue } from './atomic-value.ts'
 /** Four bytes, big-endian, as in Curator. */
 const int32: Codec<number> = {
   encode(value) {
-    if ((value | 0) !== value) throw new RangeError(`${value} is no whole number of 32 bits`)
+    if ((value | 0) !== value) throw new RangeError(`${value} is not a 32-bit integer`)
     const bytes = new Uint8Array(4)
     new DataView(bytes.buffer).setInt32(0, value)
     return bytes

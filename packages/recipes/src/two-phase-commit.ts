@@ -81,7 +81,7 @@ export class TwoPhaseCommit<T> {
     if (sites.length === 0) throw new TypeError('a transaction needs at least one site')
     sites.forEach((site, i) => {
       checkName(site, 'a site')
-      if (sites.indexOf(site) !== i) throw new TypeError(`the site '${site}' is there twice`)
+      if (sites.indexOf(site) !== i) throw new TypeError(`the site '${site}' is named twice`)
     })
     const creator = makeGuid(() => client.host.random())
     const at = layout(path)

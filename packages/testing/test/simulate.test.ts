@@ -67,7 +67,7 @@ test('a lock without fencing is found out, and the seed shows it again', async (
   const error = await failureOf(options, writers(false))
   expect(error.message).toContain('the check "nothing is overwritten by an earlier holder" fails')
   expect(error.message).toContain(`simulate({ seed: ${error.seed}, ... })`)
-  expect(error.trace.join('\n')).toMatch(/fault: program-\d stands still for \d+ ms/)
+  expect(error.trace.join('\n')).toMatch(/fault: program-\d pauses for \d+ ms/)
   const again = await failureOf({ ...options, seed: error.seed }, writers(false))
   expect(again.message).toBe(error.message)
 }, 120_000)

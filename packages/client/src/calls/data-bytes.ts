@@ -32,5 +32,5 @@ export function dataBytes(
   if (value === noData) return null
   if (typeof value === 'string') return encodeText(value)
   if (value instanceof Uint8Array) return value
-  throw new TypeError('data are bytes or text, unless there is a codec')
+  throw new TypeError('data must be bytes or text, or needs a codec')
 }

@@ -446,7 +446,7 @@ export class Conversation {
     if (bytes <= requestBytesMax) return
     const about = path === undefined ? '' : `: ${path}`
     throw new RangeError(
-      `a request of ${bytes} bytes is longer than servers take, ${requestBytesMax} (requestBytesMax)${about}`,
+      `a request of ${bytes} bytes exceeds ${requestBytesMax} (requestBytesMax)${about}`,
     )
   }
 

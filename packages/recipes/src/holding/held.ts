@@ -62,15 +62,15 @@ export interface HoldOptions {
 export type LossReason = 'suspended' | 'expired' | 'closed' | 'deleted' | 'released'
 
 const sentences: Record<LossReason, string> = {
-  suspended: 'the connection is lost, and so it may no longer be held',
+  suspended: 'the connection is lost, and the session may be over',
   expired: 'the session has expired',
   closed: 'the client is closed',
   deleted: 'somebody has deleted the node',
-  released: 'it was given back',
+  released: 'it was released',
 }
 
 /**
- * Something is not held any more, or nobody can tell.
+ * Something is no longer held, or may no longer be.
  *
  *     if (error instanceof LostError) console.log(`${error.path} is lost: ${error.reason}`)
  */
@@ -84,7 +84,7 @@ export class LostError extends ZabraError {
   readonly reason: LossReason
 
   constructor(reason: LossReason, path: string, cause?: unknown) {
-    super(`not held any more, ${sentences[reason]}: ${path}`, { path, cause })
+    super(`no longer held, ${sentences[reason]}: ${path}`, { path, cause })
     this.reason = reason
   }
 }

@@ -125,7 +125,7 @@ export class LiveCell<T> implements Live<T> {
   fail(reason: unknown): void {
     if (this.end !== undefined) return
     this.end = { reason }
-    this.ending.abort(reason ?? new Error('this is not kept up to date any more'))
+    this.ending.abort(reason ?? new Error('this value is no longer kept up to date'))
     this.listeners.clear()
     for (const feed of this.feeds) finish(feed, reason)
   }

@@ -41,5 +41,5 @@ export async function below<T>(
 /** Throws if this cannot be the name of one node. */
 export function checkName(name: string, what: string): void {
   if (name === '' || name === '.' || name === '..' || name.includes('/'))
-    throw new TypeError(`'${name}' is no name of ${what}: it must not be empty or hold a slash`)
+    throw new TypeError(`'${name}' is no name of ${what}: it must not be empty or contain a slash`)
 }

@@ -58,7 +58,11 @@ test('the error of a deadline says what was waited for', async () => {
       new Election(client, '/late/leader').run(async () => {}, limits),
     ],
     ['no item', '/late/queue', new Queue(client, '/late/queue', { codec: text }).take(limits)],
-    ['not all are there', '/late/enter', new DoubleBarrier(client, '/late/enter', 2).enter(limits)],
+    [
+      'not all have arrived',
+      '/late/enter',
+      new DoubleBarrier(client, '/late/enter', 2).enter(limits),
+    ],
     ['not all have left', '/late/left', stay()],
   ]
   const outcomes = await Promise.allSettled(waits.map(([, , wait]) => wait))

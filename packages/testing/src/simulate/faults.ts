@@ -57,7 +57,7 @@ export function inject(stage: Stage, fault: PlannedFault): string | undefined {
     case 'pause':
       if (fault.way < 0.65 && program !== undefined) {
         program.pause(forMs)
-        return `${program.name} stands still ${forTime}`
+        return `${program.name} pauses ${forTime}`
       }
       return pauseServer(stage, fault, server)
     case 'crash':
@@ -147,7 +147,7 @@ function pauseServer(
   if (process?.alive !== true) return undefined
   process.pause()
   cluster.world.after(forMs, () => process.resume())
-  return `${server.name} stands still for ${forMs} ms`
+  return `${server.name} pauses for ${forMs} ms`
 }
 
 function crashServer(

@@ -85,7 +85,7 @@ export class SimulatedProgram {
 
   resume(life = this.life): void {
     if (life?.isOver !== false || !life.process.isPaused) return
-    this.parts.events.trace(() => `${this.name} goes on`)
+    this.parts.events.trace(() => `${this.name} continues`)
     life.process.resume()
   }
 
@@ -363,7 +363,7 @@ function describeState(state: State): string {
     case 'suspended':
       return 'suspended: its connection is lost'
     case 'expired':
-      return 'told that its session has expired'
+      return 'its session has expired'
     default:
       return state.name
   }

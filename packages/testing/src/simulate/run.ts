@@ -216,7 +216,7 @@ class Run {
     })
     if (world.isStorm && this.problem === undefined) {
       const names = this.programs.filter((each) => !each.isDone).map(({ name }) => name)
-      const message = `${names.join(' or ')} does more than can come to an end, such as a loop without a pause`
+      const message = `${names.join(' or ')} never pauses, for example in a loop without an await`
       this.violated({ kind: 'unfinished', name: names.join(), message })
     }
   }
@@ -300,7 +300,7 @@ class Run {
     if (open.length === 0) return
     const messages = open.map(({ name, lastCall, lastFailure }) =>
       [
-        `${name} has not ended ${finishMs} ms after its signal aborted, though nothing is wrong any more`,
+        `${name} has not ended ${finishMs} ms after its signal aborted, although all faults are healed`,
         ...(lastCall === undefined ? [] : [`its last call was ${lastCall}`]),
         ...(lastFailure === undefined ? [] : [`its last failure was ${lastFailure}`]),
       ].join('; '),
