@@ -195,6 +195,8 @@ test('settings that do not exist are refused when it starts', async () => {
     /server 1 does not start: .*expected a whole number, got "soon"/,
   )
   await expect(startEnsemble({ servers: 0 })).rejects.toThrow('servers is 1 or more')
+  const members = { reconfigEnabled: 'true' }
+  await expect(startEnsemble({ config: members })).rejects.toThrow('cannot have reconfigEnabled')
   const typo = { server: 3 } as object
   await expect(startEnsemble(typo)).rejects.toThrow('no option server; did you mean servers?')
 })

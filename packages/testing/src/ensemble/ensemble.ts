@@ -15,7 +15,10 @@ export interface EnsembleOptions {
   readonly servers?: number | undefined
   /** The number of additional servers without a vote. */
   readonly observers?: number | undefined
-  /** Settings of every server, by their names in zoo.cfg. */
+  /**
+   * Settings of every server, by their names in zoo.cfg. Not `reconfigEnabled`, except for a single
+   * server: the servers of an ensemble reach each other through links of their own.
+   */
   readonly config?: Overrides | undefined
   /** Additional settings of one server, for its next start. */
   readonly configOf?: ((id: number) => Overrides) | undefined
@@ -83,6 +86,10 @@ export class Ensemble implements AsyncDisposable {
     if (!Number.isInteger(voters) || !Number.isInteger(observers) || voters < 1 || observers < 0)
       throw new TypeError('servers is 1 or more, and observers 0 or more')
     if (count > serversMax) throw new TypeError(`an ensemble has at most ${serversMax} servers`)
+    if (count > 1 && isOn(options.config?.['reconfigEnabled']))
+      throw new TypeError(
+        'an ensemble of several servers cannot have reconfigEnabled: each server reaches the others through links of its own, which no common list of members can name',
+      )
     const ids = Array.from({ length: count }, (_, i) => i + 1)
     const wiring = count === 1 ? undefined : await Wiring.open(ids)
     const links = await Promise.all(ids.map(() => FaultLink.open(undefined)))
@@ -334,6 +341,7 @@ export class Ensemble implements AsyncDisposable {
         clientPort: 0,
       }),
       address: () => this.clients.links[id - 1]!.address,
+      vacate: async () => this.wiring?.vacate(id),
       up: (clientPort) => this.up(id, clientPort),
       links: () => [
         ...(this.wiring?.of(id) ?? []),
@@ -431,6 +439,10 @@ export class Ensemble implements AsyncDisposable {
  */
 export function startEnsemble(options: EnsembleOptions = {}): Promise<Ensemble> {
   return Ensemble.start(options)
+}
+
+function isOn(value: unknown): boolean {
+  return String(value) === 'true'
 }
 
 function idOf(server: TestServer | number): number {

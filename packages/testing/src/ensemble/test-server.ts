@@ -12,6 +12,8 @@ export interface Surroundings {
   readonly directory: string
   /** Where clients reach it, also after a restart. */
   readonly address: () => string
+  /** Frees the ports of the server, which are kept from other processes while it does not run. */
+  vacate(): Promise<void>
   /** The server has started to listen on this port, or has stopped listening. */
   up(clientPort: number | undefined): Promise<void>
   /** All its connections, with clients and with other servers. */
@@ -100,6 +102,7 @@ export class TestServer {
     const { surroundings, lines } = this
     try {
       mkdirSync(surroundings.directory, { recursive: true })
+      await surroundings.vacate()
       const process = await ServerProcess.start(surroundings.config(), lines, {
         changed: () => this.changed(),
       })
@@ -209,7 +212,8 @@ export class TestServer {
 
   private changed(): void {
     const { process, surroundings } = this
-    if (process?.isGone === true) void surroundings.up(undefined)
+    // While it starts again, its ports are about to be its own.
+    if (process?.isGone === true && !this.isStarting) void surroundings.up(undefined)
     surroundings.changed()
   }
 }

@@ -1,5 +1,6 @@
+import type { Server } from 'node:net'
 import { FaultLink } from '../network/fault-link.ts'
-import { freePorts } from '../network/free-ports.ts'
+import { freePorts, occupyPort } from '../network/free-ports.ts'
 
 const loopback = '127.0.0.1'
 /** A server that has just started may not listen yet. */
@@ -25,6 +26,9 @@ interface Way {
 export class Wiring {
   private readonly ports: ReadonlyMap<number, Ports>
   private readonly ways: readonly Way[]
+  /** Keep the ports of servers that do not run from other processes. */
+  private readonly occupants = new Map<number, Promise<Server[]>>()
+  private isStopped = false
 
   private constructor(ports: ReadonlyMap<number, Ports>, ways: readonly Way[]) {
     this.ports = ports
@@ -59,9 +63,20 @@ export class Wiring {
     return Object.fromEntries(lines) as Record<string, string>
   }
 
+  /** The server is about to start: it can listen on its ports. */
+  async vacate(id: number): Promise<void> {
+    const occupants = await this.occupants.get(id)
+    this.occupants.delete(id)
+    await Promise.all(
+      (occupants ?? []).map((one) => new Promise<void>((closed) => one.close(() => closed()))),
+    )
+  }
+
   /** A server that does not run refuses connections. */
   async setUp(id: number, isUp: boolean): Promise<void> {
     const { quorum, election } = this.ports.get(id)!
+    if (!isUp && !this.isStopped && !this.occupants.has(id))
+      this.occupants.set(id, Promise.all([occupyPort(quorum), occupyPort(election)]))
     const target = (port: number) => (isUp ? { host: loopback, port } : undefined)
     await Promise.all(
       this.ways
@@ -96,6 +111,8 @@ export class Wiring {
   }
 
   async stop(): Promise<void> {
+    this.isStopped = true
+    await Promise.all([...this.occupants.keys()].map((id) => this.vacate(id)))
     await Promise.all(this.links.map((link) => link.stop()))
   }
 

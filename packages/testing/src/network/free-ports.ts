@@ -1,4 +1,4 @@
-import { createServer } from 'node:net'
+import { createServer, type Server } from 'node:net'
 
 /**
  * Below the range that systems use for the ports of outgoing connections: a server that listens
@@ -22,6 +22,18 @@ export async function freePorts(count: number): Promise<number[]> {
     if (await isFree(port)) ports.push(port)
   }
   return ports
+}
+
+/**
+ * Keeps a port from other processes until the result is closed. If one of them was faster, whoever
+ * wants to listen there learns of it then.
+ */
+export function occupyPort(port: number): Promise<Server> {
+  return new Promise((resolve) => {
+    const occupant = createServer((socket) => socket.destroy())
+    occupant.once('error', () => resolve(occupant))
+    occupant.unref().listen(port, '127.0.0.1', () => resolve(occupant))
+  })
 }
 
 function isFree(port: number): Promise<boolean> {
