@@ -2,8 +2,8 @@ import { PrefixIndex } from './prefix-index.ts'
 
 /** The kinds of watches that one watcher can have on a path; a bit mask. */
 export const watchModes = { standard: 1, persistent: 2, recursive: 4 } as const
-const { standard, recursive } = watchModes
-export const anyMode = 7
+const { standard, persistent, recursive } = watchModes
+export const anyMode = standard | persistent | recursive
 
 /** Most paths have one watcher; a map is created only for the second. */
 interface Single<W> {

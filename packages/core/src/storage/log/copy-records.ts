@@ -1,6 +1,6 @@
 /**
- * Copies records out of transaction logs, for backups. Nothing is left out in silence: where the
- * logs do not hold everything between two transactions, this fails and says why.
+ * Copies records out of transaction logs, for backups. If the logs do not contain every transaction of
+ * a range, this fails and says why.
  */
 import { faultCode, type Disk } from '../../ports.ts'
 import { indexCovering, type StoredFile } from '../disk/files.ts'
@@ -14,8 +14,8 @@ export interface RecordRange {
   /** The copy begins after this transaction. */
   readonly after: bigint
   /**
-   * The checksum of its record, which shows that these logs are of the same history. Left out,
-   * a snapshot of this zxid stands in these directories, and its logs follow it.
+   * The checksum of its record, which shows that these logs are of the same history. Without it, these
+   * directories must contain a snapshot of this zxid, followed by its logs.
    */
   readonly checksum?: number | undefined
   /** The last transaction; by default everything sound is copied. */

@@ -6,11 +6,11 @@
  *     long  start                 where the write that this mark closes began
  *     int   Adler-32 of the above
  *
- * Each append ends with one and overwrites the one before. After a crash it tells two things apart
- * that look alike: a write that never finished, of which nothing was promised to anyone, and the
- * loss of something that was durable. Pages of one write reach the disk in any order, so records
- * behind a hole prove nothing by themselves; but whoever started a write at `start` knew everything
- * before it to be durable, so a hole before that is damage.
+ * Each append ends with one and overwrites the previous one. After a crash it distinguishes two things
+ * that look alike: a write that never finished, which was never acknowledged, and the loss of durable
+ * data. Pages of one write reach the disk in any order, so records after a hole prove nothing by
+ * themselves. But a write at `start` begins only when everything before it is durable, so a hole
+ * before `start` is damage.
  */
 import { Reader, type Writer } from '@zabra/protocol'
 import { adler32 } from '../../base/checksum.ts'
@@ -37,7 +37,7 @@ export function readEndMark(bytes: Uint8Array, at: number, end: number): number 
   return reader.int() === adler32(bytes, at, at + endMarkBytes - 4) ? start : undefined
 }
 
-/** Whether bytes begin with as much of a mark as fits before `end`; no record begins so. */
+/** Whether bytes begin with as much of a mark as fits before `end`. No record begins like that. */
 export function startsLikeEndMark(bytes: Uint8Array, end: number): boolean {
   const count = Math.min(end, 8)
   for (let i = 0; i < count; i++) {

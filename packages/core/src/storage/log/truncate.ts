@@ -64,8 +64,8 @@ export async function truncateAfter(
 }
 
 /**
- * The newest snapshot without anything of what is to be forgotten. Its name does not tell: a
- * snapshot is written while transactions go on being applied.
+ * The newest snapshot that contains no effect of the transactions to forget. Its name does not tell,
+ * because transactions are applied while a snapshot is written.
  */
 async function findBase(
   disk: Disk,
@@ -91,8 +91,8 @@ async function findBase(
 }
 
 /**
- * Whether transactions are missing between a snapshot and the first log. Newer snapshots hold what
- * they did, but those are about to go.
+ * Whether transactions are missing between a snapshot and the first log. Newer snapshots contain their
+ * effects, but are about to be removed.
  */
 function lacksBeginning(
   logs: readonly { readonly zxid: bigint }[],

@@ -2,7 +2,8 @@
  * Builds the database from files: the newest intact snapshot, and every logged transaction after it.
  *
  * Recovery repairs what a crash leaves behind, and reports it. If an acknowledged transaction might be
- * missing, it refuses instead, and names the file, the reason, and what the operator can do.
+ * missing, it refuses instead, and names the file, the reason, and what the operator can do
+ * (`refusals.ts`).
  */
 import { MalformedError, type Reader } from '@zabra/protocol'
 import type { Disk, FileEntry } from '../../ports.ts'
@@ -15,11 +16,15 @@ import {
   type StoredFile,
 } from '../disk/files.ts'
 import type { SnapshotSource } from '../../state/snapshot-source.ts'
-import { hex } from '../../base/hex.ts'
 import type { RecoveryEvent } from './recovery-events.ts'
-import { RecoveryError } from './recovery-error.ts'
+import {
+  refuseEmpty,
+  refuseLostEnd,
+  refuseMixedDirectories,
+  refuseWithoutSnapshot,
+} from './refusals.ts'
 import { EndCheck } from './missing-end.ts'
-import { replayLogs, type Replayed } from './replay.ts'
+import { replayLogs } from './replay.ts'
 import { readExtent, writeExtent, type NotedExtent } from '../log/extent.ts'
 import {
   loadSnapshot,
@@ -111,20 +116,23 @@ export async function recover<T extends RecoveryTarget>(
   const extent = await readExtent(disk, snapshotDir)
   if (extent === undefined && !isFresh) trace({ type: 'extentUnknown', file: logDir })
   const end = new EndCheck(options, extent, logs)
-  const isGone = isFresh && end.judge(0n) === 'lacking'
-  const isUnexpected = isFresh && !isGone && !isExpected
-  if (isUnexpected) refuseEmpty(options, trace)
-  else if (isFresh && !isGone) {
-    const { file } = await writeSnapshot(disk, snapshotDir, sourceOf(target))
-    trace({ type: 'freshDirectory', file: `${snapshotDir}/${file}` })
+  let isLost = false
+  if (isFresh) {
+    isLost = end.judge(0n) === 'lacking'
+    if (!isLost && !isExpected) {
+      refuseEmpty(options, trace)
+      isLost = true
+    }
+    if (!isLost) await beginEmpty(disk, snapshotDir, sourceOf(target), trace)
   }
   target.lastZxid = snapshotZxid
   const skipped = snapshots.filter(({ zxid }) => zxid > snapshotZxid)
-  const replayed = await replayLogs(disk, options, logs, snapshotZxid, skipped, target, trace, end)
+  const parts = { disk, options, snapshotZxid, skipped, target, trace, end }
+  const replayed = await replayLogs(logs, parts)
   const isAhead = chosen !== undefined && chosen.reachedZxid > replayed.zxid
-  const setAside = await refuseLostEnd(disk, options, snapshots, chosen, replayed, trace)
+  const setAside = await refuseLostEnd(disk, options, snapshots, chosen, replayed.zxid, trace)
   await removeLeftovers(disk, options, inSnapshotDir, inLogDir, trace)
-  const lacksData = isGone || isUnexpected || replayed.lacksEnd || isAhead
+  const lacksData = isLost || replayed.lacksEnd || isAhead
   if (!lacksData) await noteReached(disk, snapshotDir, extent, replayed.zxid)
   return {
     target,
@@ -136,6 +144,17 @@ export async function recover<T extends RecoveryTarget>(
     lacksData,
     damageAccepted: replayed.damageAccepted || setAside || isAhead,
   }
+}
+
+/** A new database is a snapshot of what every database contains. */
+async function beginEmpty(
+  disk: Disk,
+  directory: string,
+  source: SnapshotSource,
+  trace: (event: RecoveryEvent) => void,
+): Promise<void> {
+  const { file } = await writeSnapshot(disk, directory, source)
+  trace({ type: 'freshDirectory', file: `${directory}/${file}` })
 }
 
 /** Records that the missing end is gone for good. Does nothing if there is no room for a first note. */
@@ -240,54 +259,6 @@ class WatchedTarget implements SnapshotSink {
   }
 }
 
-function refuseMixedDirectories(
-  { snapshotDir, logDir }: RecoveryOptions,
-  inSnapshotDir: readonly FileEntry[],
-  inLogDir: readonly FileEntry[],
-): void {
-  const log = logsAmong(inSnapshotDir)[0]
-  if (log !== undefined) {
-    throw new RecoveryError(
-      `${snapshotDir}/${log.name}`,
-      `transaction logs belong in ${logDir}, but this one is among the snapshots`,
-      `move the log.* files to ${logDir}, or configure one directory for both`,
-    )
-  }
-  const snapshot = snapshotsAmong(inLogDir)[0]
-  if (snapshot !== undefined) {
-    throw new RecoveryError(
-      `${logDir}/${snapshot.name}`,
-      `snapshots belong in ${snapshotDir}, but this one is among the transaction logs`,
-      `move the snapshot.* files to ${snapshotDir}, or configure one directory for both`,
-    )
-  }
-}
-
-function refuseWithoutSnapshot(
-  options: RecoveryOptions,
-  snapshots: readonly StoredFile[],
-  logs: readonly StoredFile[],
-  trace: (event: RecoveryEvent) => void,
-): void {
-  const newest = snapshots.at(-1)
-  const log = logs[0]
-  if (options.trustEmptySnapshot === true && log !== undefined) {
-    trace({ type: 'emptySnapshotTrusted', file: `${options.logDir}/${log.name}` })
-  } else if (newest !== undefined) {
-    throw new RecoveryError(
-      `${options.snapshotDir}/${newest.name}`,
-      `none of the ${snapshots.length} snapshots can be read`,
-      'restore one from a copy, or empty the directory so that the server gets the data from its ensemble',
-    )
-  } else if (log !== undefined) {
-    throw new RecoveryError(
-      `${options.logDir}/${log.name}`,
-      'there are transaction logs, but no snapshot to apply them to',
-      'restore the snapshot, or set snapshot.trust.empty=true if the logs reach back to the first transaction',
-    )
-  }
-}
-
 /** Any start uses up the permission, as in Apache. */
 async function isEmptyExpected(disk: Disk, { whenEmpty }: RecoveryOptions): Promise<boolean> {
   if (whenEmpty === undefined) return true
@@ -297,62 +268,6 @@ async function isEmptyExpected(disk: Disk, { whenEmpty }: RecoveryOptions): Prom
   await disk.remove(`${directory}/${name}`)
   await disk.syncDirectory(directory)
   return true
-}
-
-function refuseEmpty(
-  { snapshotDir, whenEmpty, othersHaveIt }: RecoveryOptions,
-  trace: (event: RecoveryEvent) => void,
-): void {
-  if (othersHaveIt === true) {
-    trace({ type: 'unexpectedlyEmpty', file: snapshotDir })
-    return
-  }
-  const { directory, name } = whenEmpty!.permission
-  throw new RecoveryError(
-    snapshotDir,
-    'it is empty, and db.autocreate=false says that it must not be',
-    `restore the data or, if this is a new server, create an empty file ${directory}/${name}`,
-  )
-}
-
-/** The database must reach as far as the names and digests of its snapshots claim. */
-async function refuseLostEnd<T>(
-  disk: Disk,
-  options: RecoveryOptions,
-  snapshots: readonly StoredFile[],
-  chosen: Chosen<T> | undefined,
-  { zxid }: Replayed,
-  trace: (event: RecoveryEvent) => void,
-): Promise<boolean> {
-  const { snapshotDir, acceptDamage = false } = options
-  if (chosen !== undefined && chosen.reachedZxid > zxid) {
-    const file = `${snapshotDir}/${chosen.file}`
-    if (!acceptDamage) {
-      throw new RecoveryError(
-        file,
-        `it contains changes up to zxid ${hex(chosen.reachedZxid)}, but the logs end at ${hex(zxid)}`,
-        'restore the missing log files, or start once with recovery.acceptDamage=true to continue ' +
-          'without them: a member of an ensemble then gets the data from the others',
-      )
-    }
-    trace({ type: 'snapshotAhead', file, zxid: chosen.reachedZxid, lastZxid: zxid })
-  }
-  const ahead = snapshots.filter((snapshot) => snapshot.zxid > zxid)
-  for (const { name, zxid: reached } of ahead) {
-    const file = `${snapshotDir}/${name}`
-    if (!acceptDamage) {
-      throw new RecoveryError(
-        file,
-        `it cannot be read, and the older files reach only zxid ${hex(zxid)}, not ${hex(reached)}`,
-        'restore it from a copy, or start once with recovery.acceptDamage=true to continue without it',
-      )
-    }
-    const keptAs = `${snapshotDir}/damaged.${name}`
-    await disk.rename(file, keptAs)
-    trace({ type: 'damageAccepted', file, keptAs, lastZxid: zxid })
-  }
-  if (ahead.length > 0) await disk.syncDirectory(snapshotDir)
-  return ahead.length > 0
 }
 
 async function removeLeftovers(

@@ -33,19 +33,25 @@ class Damage extends Error {
   }
 }
 
+/** What a replay starts from. */
+export interface ReplayParts {
+  readonly disk: Disk
+  readonly options: RecoveryOptions
+  readonly snapshotZxid: bigint
+  /** Newer snapshots that could not be used. */
+  readonly skipped: readonly StoredFile[]
+  readonly target: RecoveryTarget
+  readonly trace: Trace
+  readonly end: EndCheck
+}
+
 /** Applies every logged transaction after the snapshot, and repairs the end of the newest log. */
 export async function replayLogs(
-  disk: Disk,
-  options: RecoveryOptions,
   logs: readonly StoredFile[],
-  snapshotZxid: bigint,
-  /** Newer snapshots that could not be used. */
-  skipped: readonly StoredFile[],
-  target: RecoveryTarget,
-  trace: Trace,
-  end: EndCheck,
+  parts: ReplayParts,
 ): Promise<Replayed> {
-  const replay = new Replay(disk, options, snapshotZxid, skipped, target, trace, end)
+  const { options, snapshotZxid } = parts
+  const replay = new Replay(parts)
   const files = logs.slice(indexCovering(logs, snapshotZxid + 1n))
   for (const [i, file] of files.entries()) {
     try {
@@ -69,46 +75,27 @@ class Replay implements Replayed {
   records = 0
   damageAccepted = false
   lacksEnd = false
-  private readonly end: EndCheck
-  private readonly disk: Disk
-  private readonly options: RecoveryOptions
-  private readonly snapshotZxid: bigint
-  private readonly skipped: readonly StoredFile[]
-  private readonly target: RecoveryTarget
-  private readonly trace: Trace
+  private readonly parts: ReplayParts
   /** The position where the previous file became unreadable, as long as the effect is unknown. */
-  private openEnd: { file: string; position: number; damage: string | undefined } | undefined
+  private unreadableEnd: { file: string; position: number; damage: string | undefined } | undefined
   private lastFile: string
   private readonly emptyLogs: { file: string; bytes: number }[] = []
 
-  constructor(
-    disk: Disk,
-    options: RecoveryOptions,
-    snapshotZxid: bigint,
-    skipped: readonly StoredFile[],
-    target: RecoveryTarget,
-    trace: Trace,
-    end: EndCheck,
-  ) {
-    this.end = end
-    this.disk = disk
-    this.options = options
-    this.snapshotZxid = snapshotZxid
-    this.skipped = skipped
+  constructor(parts: ReplayParts) {
+    const { snapshotZxid } = parts
+    this.parts = parts
     this.zxid = snapshotZxid
-    this.target = target
-    this.trace = trace
     this.lastFile = `the snapshot of zxid ${hex(snapshotZxid)}`
   }
 
   async file({ name, zxid: firstZxid }: StoredFile, isNewest: boolean): Promise<void> {
-    const path = `${this.options.logDir}/${name}`
+    const path = `${this.parts.options.logDir}/${name}`
     const log = await this.open(path)
     try {
       const before = this.records
       for await (const records of log) this.applyAll(records, name)
       if (this.records > before) {
-        this.trace({
+        this.parts.trace({
           type: 'logReplayed',
           file: path,
           records: this.records - before,
@@ -119,11 +106,11 @@ class Replay implements Replayed {
       if (log.lastZxid === 0n && firstZxid > this.zxid) this.refuseGap(firstZxid, 0, name)
       if (log.end.reason === 'noHeader') {
         if (isNewest) await this.judgeEndOf(log, await judgeEnd(log))
-        else if (log.bytes > 0) this.openEnd ??= blankEnd(path)
+        else if (log.bytes > 0) this.unreadableEnd ??= blankEnd(path)
         this.emptyLogs.push({ file: path, bytes: log.bytes })
       } else if (isNewest) await this.endNewest(log, firstZxid)
       else if (log.end.reason !== 'end' && log.end.reason !== 'endMark') {
-        this.openEnd ??= await this.openEndOf(log)
+        this.unreadableEnd ??= await this.unreadableEndOf(log)
       }
     } finally {
       await log.close()
@@ -132,7 +119,7 @@ class Replay implements Replayed {
 
   private async open(path: string): Promise<LogFileReader> {
     try {
-      return await LogFileReader.open(this.disk, path, this.readerOptions)
+      return await LogFileReader.open(this.parts.disk, path, this.readerOptions)
     } catch (error) {
       const code = faultCode(error)
       if (code === undefined) throw error
@@ -147,14 +134,14 @@ class Replay implements Replayed {
 
   /** Refuses if the database does not reach as far as it once did. */
   judgeReached(): EndVerdict {
-    const verdict = this.end.judge(this.zxid)
+    const verdict = this.parts.end.judge(this.zxid)
     this.lacksEnd = verdict === 'lacking'
     return verdict
   }
 
   /** The same, before anything of the newest log is cut off. */
   private async judgeEndOf(log: LogFileReader, verdict: Verdict): Promise<void> {
-    const { durableTo } = this.end
+    const { durableTo } = this.parts.end
     // Read again before anything counts as missing.
     if (durableTo !== undefined && durableTo > this.zxid) await this.refuseFickle(log, verdict)
     if (this.judgeReached() !== 'accepted' || verdict.kind !== 'torn') return
@@ -162,7 +149,7 @@ class Replay implements Replayed {
   }
 
   /** An unfinished write at the end of an older log is harmless: Apache leaves it there. */
-  private async openEndOf(log: LogFileReader): Promise<typeof this.openEnd> {
+  private async unreadableEndOf(log: LogFileReader): Promise<typeof this.unreadableEnd> {
     const verdict = await judgeEnd(log)
     const { kind, because } = verdict
     if (kind !== 'damaged') await this.refuseFickle(log, verdict)
@@ -171,7 +158,7 @@ class Replay implements Replayed {
   }
 
   private get readerOptions(): LogReaderOptions {
-    const { recordBytesMax } = this.options
+    const { recordBytesMax } = this.parts.options
     return recordBytesMax === undefined ? {} : { recordBytesMax }
   }
 
@@ -179,7 +166,7 @@ class Replay implements Replayed {
     while (records.next()) {
       const { zxid, reader } = records
       if (zxid <= this.zxid) {
-        if (zxid <= this.snapshotZxid) continue
+        if (zxid <= this.parts.snapshotZxid) continue
         throw new Damage(
           `it contains zxid ${hex(zxid)} again, although ${this.lastFile} reached ${hex(this.zxid)}`,
           records.position,
@@ -188,7 +175,7 @@ class Replay implements Replayed {
       }
       this.refuseGap(zxid, records.position, name)
       try {
-        this.target.apply(reader)
+        this.parts.target.apply(reader)
       } catch (error) {
         if (!(error instanceof MalformedError)) throw error
         throw new Damage(
@@ -197,7 +184,7 @@ class Replay implements Replayed {
           'use a newer version, or start once with recovery.acceptDamage=true to continue without it and everything after it',
         )
       }
-      this.zxid = this.target.lastZxid = zxid
+      this.zxid = this.parts.target.lastZxid = zxid
       this.lastFile = name
       this.records++
     }
@@ -205,7 +192,7 @@ class Replay implements Replayed {
 
   private refuseGap(zxid: bigint, position: number, name: string): void {
     const last = this.zxid
-    const open = this.openEnd
+    const open = this.unreadableEnd
     if (!isNextZxid(last, zxid)) {
       const seen =
         open === undefined ? '' : `; ${open.file} cannot be read beyond byte ${open.position}`
@@ -227,13 +214,13 @@ class Replay implements Replayed {
         `restore ${open.file}, or start once with recovery.acceptDamage=true to end the database before the damage`,
       )
     }
-    this.openEnd = undefined
+    this.unreadableEnd = undefined
     const { file, position: unreadable } = open
-    this.trace({
+    this.parts.trace({
       type: 'unreadableRestPassed',
       file,
       position: unreadable,
-      nextFile: `${this.options.logDir}/${name}`,
+      nextFile: `${this.parts.options.logDir}/${name}`,
     })
   }
 
@@ -244,9 +231,11 @@ class Replay implements Replayed {
    */
   private refuseOtherHistory(zxid: bigint, position: number): void {
     const last = this.zxid
-    const between = this.skipped.find((snapshot) => snapshot.zxid > last && snapshot.zxid < zxid)
+    const between = this.parts.skipped.find(
+      (snapshot) => snapshot.zxid > last && snapshot.zxid < zxid,
+    )
     if (between === undefined) return
-    const file = `${this.options.snapshotDir}/${between.name}`
+    const file = `${this.parts.options.snapshotDir}/${between.name}`
     throw new Damage(
       `it continues ${file}, which cannot be read, and no log leads up to that: ${this.lastFile} ` +
         `ends at ${hex(last)} and may belong to another history`,
@@ -263,25 +252,25 @@ class Replay implements Replayed {
     const { kind, position, restBytes, intactRecords } = verdict
     if (kind !== 'damaged') await this.judgeEndOf(log, verdict)
     if (kind === 'clean') {
-      await makeDurable(this.disk, log)
+      await makeDurable(this.parts.disk, log)
       return
     }
     const file = log.path
     if (kind === 'torn') {
       await this.refuseFickle(log, verdict)
-      await cutOff(this.disk, log)
-      this.trace({
+      await cutOff(this.parts.disk, log)
+      this.parts.trace({
         type: 'tornTail',
         file,
         position,
         droppedBytes: restBytes,
         droppedRecords: intactRecords,
-        durableTo: this.end.durableTo,
+        durableTo: this.parts.end.durableTo,
       })
-    } else if (badZxid <= this.snapshotZxid && this.isInSnapshot(verdict)) {
+    } else if (badZxid <= this.parts.snapshotZxid && this.isInSnapshot(verdict)) {
       await this.refuseFickle(log, verdict)
       this.judgeReached()
-      this.trace({ type: 'damageBelowSnapshot', file, position })
+      this.parts.trace({ type: 'damageBelowSnapshot', file, position })
     } else {
       throw new Damage(
         `it is damaged at byte ${position}, after zxid ${hex(log.lastZxid)}: ${verdict.because}`,
@@ -293,13 +282,13 @@ class Replay implements Replayed {
 
   /** An unreadable snapshot may be newer than the readable ones. */
   private isInSnapshot({ lastIntactZxid, isRestKnown }: Verdict): boolean {
-    return lastIntactZxid <= this.snapshotZxid && isRestKnown
+    return lastIntactZxid <= this.parts.snapshotZxid && isRestKnown
   }
 
   /** Reads again before anything is dropped, so that a read error of the disk loses no record. */
   private async refuseFickle(log: LogFileReader, verdict: Verdict): Promise<void> {
     const { path, lastZxid } = log
-    const again = await LogFileReader.open(this.disk, path, this.readerOptions)
+    const again = await LogFileReader.open(this.parts.disk, path, this.readerOptions)
     try {
       for await (const records of again) while (records.next());
       if (isSame(again.end, log.end) && isSame(await judgeEnd(again), verdict)) return
@@ -317,22 +306,22 @@ class Replay implements Replayed {
 
   /** Keeps the intact part of a log under its name, and the whole file under another. */
   async setAside(name: string, position: number): Promise<void> {
-    const { logDir } = this.options
+    const { logDir } = this.parts.options
     const path = `${logDir}/${name}`
     const keptAs = `${logDir}/damaged.${name}`
     const unfinished = `${logDir}/${unfinishedName(name)}`
     const hasRecords = position > fileHeaderBytes
     if (hasRecords) await this.copy(path, unfinished, position)
-    await this.disk.rename(path, keptAs)
-    if (hasRecords) await this.disk.rename(unfinished, path)
-    await this.disk.syncDirectory(logDir)
+    await this.parts.disk.rename(path, keptAs)
+    if (hasRecords) await this.parts.disk.rename(unfinished, path)
+    await this.parts.disk.syncDirectory(logDir)
     this.damageAccepted = true
-    this.trace({ type: 'damageAccepted', file: path, keptAs, lastZxid: this.zxid })
+    this.parts.trace({ type: 'damageAccepted', file: path, keptAs, lastZxid: this.zxid })
   }
 
   private async copy(from: string, to: string, bytes: number): Promise<void> {
-    const input = await this.disk.openRead(from)
-    const output = await this.disk.create(to)
+    const input = await this.parts.disk.openRead(from)
+    const output = await this.parts.disk.create(to)
     try {
       const chunk = new Uint8Array(Math.min(bytes, 1024 * 1024))
       for (let at = 0; at < bytes;) {
@@ -351,10 +340,15 @@ class Replay implements Replayed {
   /** Apache does not start with an empty log. */
   async removeEmptyLogs(): Promise<void> {
     for (const { file, bytes } of this.emptyLogs) {
-      await this.disk.remove(file)
-      this.trace({ type: 'emptyLogRemoved', file, bytes, durableTo: this.end.durableTo })
+      await this.parts.disk.remove(file)
+      this.parts.trace({
+        type: 'emptyLogRemoved',
+        file,
+        bytes,
+        durableTo: this.parts.end.durableTo,
+      })
     }
-    if (this.emptyLogs.length > 0) await this.disk.syncDirectory(this.options.logDir)
+    if (this.emptyLogs.length > 0) await this.parts.disk.syncDirectory(this.parts.options.logDir)
   }
 }
 
