@@ -1,4 +1,4 @@
-import { type Acl, type MultiOp, type MultiResult } from '@zabra/protocol'
+import { codes, type Acl, type MultiOp, type MultiResult } from '@zabra/protocol'
 import { versionOf } from './calls/arguments.ts'
 import { createRequest } from './calls/create-request.ts'
 import { dataBytes } from './calls/data-bytes.ts'
@@ -118,7 +118,7 @@ export class Transaction<Results extends readonly unknown[] = []> {
     checkOptionNames('set in a transaction', options, { ifVersion: true, codec: true })
     const data = dataBytes(value, options.codec, path)
     const request = { path: this.paths.toServer(path), data, version: versionOf(options) }
-    return this.add<Stat>({ path, op: { type: 5, request } })
+    return this.add<Stat>({ path, op: { type: codes.setData, request } })
   }
 
   /**
@@ -129,7 +129,7 @@ export class Transaction<Results extends readonly unknown[] = []> {
   delete(path: string, options: IfVersion = {}): Transaction<[...Results, undefined]> {
     checkOptionNames('delete in a transaction', options, ifVersionOnly)
     const request = { path: this.paths.toServer(path), version: versionOf(options) }
-    return this.add<undefined>({ path, op: { type: 2, request } })
+    return this.add<undefined>({ path, op: { type: codes.delete, request } })
   }
 
   /**
@@ -189,7 +189,7 @@ export class Transaction<Results extends readonly unknown[] = []> {
 
   private checkOp(path: string, version: number | 'any'): MultiOp {
     const request = { path: this.paths.toServer(path), version: versionOf({ ifVersion: version }) }
-    return { type: 13, request }
+    return { type: codes.check, request }
   }
 
   private add<Result>(entry: Entry): Transaction<[...Results, Result]> {

@@ -2,7 +2,15 @@
  * Executes the log on disk with the model: gives the tree after every transaction, and checks that
  * each transaction is what its request should have become.
  */
-import { errorCodes, parentOf, readTxnBody, Reader, TxnHeader, type Txn } from '@zabra/protocol'
+import {
+  codes,
+  errorCodes,
+  parentOf,
+  readTxnBody,
+  Reader,
+  TxnHeader,
+  type Txn,
+} from '@zabra/protocol'
 import { isSameResult, isWrite, show, type Request, type Result } from '../client/request.ts'
 import type { History, Operation } from '../history/history.ts'
 import { counterOf } from '../history/zxids.ts'
@@ -85,7 +93,7 @@ class Execution {
       const { tree } = moments.at(-1)!
       this.place = moments.length
       this.places.set(zxid, this.place)
-      const isTooLate = txn.type === -1 && tooLate.has(txn.body.err)
+      const isTooLate = txn.type === codes.error && tooLate.has(txn.body.err)
       const step = this.step(tree, header, txn, isTooLate)
       const { clientId: session, cxid, time } = header
       moments.push({ tree: step.tree, changes: step.changes, session, cxid, time, zxid, isTooLate })
@@ -103,9 +111,9 @@ class Execution {
 
   private step(tree: Tree, header: TxnHeader, txn: Txn, isTooLate: boolean): Step {
     const { clientId, zxid } = header
-    if (txn.type === -10) return this.beginSession(tree, header)
-    if (txn.type === -11) return this.endSession(tree, header, txn.body.paths2Delete)
-    if (txn.type === 20) return this.reclaim(tree, header, txn.body.path)
+    if (txn.type === codes.createSession) return this.beginSession(tree, header)
+    if (txn.type === codes.closeSession) return this.endSession(tree, header, txn.body.paths2Delete)
+    if (txn.type === codes.deleteContainer) return this.reclaim(tree, header, txn.body.path)
     if (this.history.adminSessions.has(clientId)) return { tree, result: { err: 0 }, changes: [] }
     const id = key(clientId, header.cxid)
     const operation = this.asked.get(id)
@@ -196,9 +204,9 @@ class Execution {
   /** The log must contain the success or the error that the model computes. */
   private compareLogged({ request }: Operation, zxid: bigint, txn: Txn, result: Result): void {
     const logged =
-      txn.type === -1
+      txn.type === codes.error
         ? txn.body.err
-        : txn.type === 14 && txn.body.txns.some(({ type }) => type === -1)
+        : txn.type === codes.multi && txn.body.txns.some(({ type }) => type === codes.error)
           ? 'failed multi'
           : 0
     const expected = failedMulti(result) ? 'failed multi' : result.err

@@ -1,4 +1,5 @@
 import {
+  codes,
   AddWatchRequest,
   AuthPacket,
   Create2Response,
@@ -139,15 +140,16 @@ function createBody(part: Extract<Part, { op: 'create' }>): {
 function multiOp(part: Part): MultiOp {
   switch (part.op) {
     case 'create':
-      if (part.kind === 'createTTL') return { type: 21, request: createBody(part) }
-      if (part.kind === 'createContainer') return { type: 19, request: createBody(part) }
+      if (part.kind === 'createTTL') return { type: codes.createTTL, request: createBody(part) }
+      if (part.kind === 'createContainer')
+        return { type: codes.createContainer, request: createBody(part) }
       return { type: part.kind === 'create' ? 1 : 15, request: createBody(part) }
     case 'delete':
-      return { type: 2, request: part }
+      return { type: codes.delete, request: part }
     case 'setData':
-      return { type: 5, request: { ...part, data: encodeText(part.data) } }
+      return { type: codes.setData, request: { ...part, data: encodeText(part.data) } }
     case 'check':
-      return { type: 13, request: part }
+      return { type: codes.check, request: part }
   }
 }
 

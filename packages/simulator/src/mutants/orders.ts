@@ -1,6 +1,6 @@
 /** Errors in the order in which something becomes durable, is sent, and counts. */
 import type { Disk, EnsemblePeer, SnapshotSource, WriteHandle } from '@zabra/core'
-import { packetTypes, type PacketName } from '@zabra/protocol'
+import { codes, packetTypes, type PacketName } from '@zabra/protocol'
 import { delaying } from './broadcast.ts'
 import { changed } from './changed-disk.ts'
 import { inside, replace } from './inside.ts'
@@ -252,7 +252,7 @@ const amongServers: readonly Mutant[] = [
         parts.pipeline as object,
         'commit',
         (original) => (ticket, header, txn) => {
-          const isChanged = txn.type === 5 && ++writes % 20 === 0
+          const isChanged = txn.type === codes.setData && ++writes % 20 === 0
           const body = isChanged ? { ...txn.body, data: new Uint8Array([33]) } : txn.body
           original(ticket, header, { ...txn, body })
         },

@@ -1,3 +1,4 @@
+import { codes } from '@zabra/protocol'
 /** Errors in the order of requests and replies, and in which clients get what. */
 import { inside, replace } from './inside.ts'
 import type { Mutant, ServerParts } from '../cluster/mutant.ts'
@@ -83,8 +84,8 @@ export const pipelineMutants: readonly Mutant[] = [
           (header, body, isAnswered) => {
             original(header, body, isAnswered)
             const [first] = body.txns
-            const isFailed = body.txns.some(({ type }) => type === -1)
-            if (isFailed && first !== undefined && first.type !== -1)
+            const isFailed = body.txns.some(({ type }) => type === codes.error)
+            if (isFailed && first !== undefined && first.type !== codes.error)
               db.apply(header, first as never)
           },
       )
