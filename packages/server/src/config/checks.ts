@@ -7,7 +7,7 @@ import {
   requiredSchemes,
   isPrometheus,
   sessionTimeouts,
-} from './assemble.ts'
+} from './to-server-config.ts'
 import type { Diagnostics, Origin } from './diagnostics.ts'
 import type { EnsembleFindings } from './ensemble.ts'
 import type { KeyName, Values } from './keys.ts'

@@ -1,5 +1,5 @@
 import { parseProperties, type Property } from '@zabra/core'
-import { assemble } from './assemble.ts'
+import { toServerConfig } from './to-server-config.ts'
 import { checkTogether } from './checks.ts'
 import { Diagnostics } from './diagnostics.ts'
 import type { Diagnostic } from './diagnostics.ts'
@@ -52,7 +52,7 @@ export function loadConfig({ file, text, env, overrides = {} }: LoadOptions): Lo
 
   const { dataDir } = values
   if (report.failed || dataDir === undefined) return { config: undefined, diagnostics: report.list }
-  const config = assemble({
+  const config = toServerConfig({
     values,
     sources,
     findings,

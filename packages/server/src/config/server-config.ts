@@ -5,7 +5,7 @@ import type { Values } from './keys.ts'
 import type { TlsSettings } from './tls-settings.ts'
 
 /**
- * All settings of a server, with every default filled in. `assemble` translates the names of
+ * All settings of a server, with every default filled in. `toServerConfig` translates the names of
  * zoo.cfg into these names, and a setting keeps its name from here to the place where it is used.
  */
 export interface ServerConfig {

@@ -42,7 +42,7 @@ test('every key with an effect is read, and no other key', () => {
   expect(readInVain).toEqual([])
 })
 
-test('every option is used outside the folder that assembles the configuration', () => {
+test('every option is used outside the folder of the configuration', () => {
   const members = [1, 2, 3].map((id) => `server.${id}=127.0.0.1:2${id}:3${id};1${id}`).join('\n')
   const { config, diagnostics } = loadConfig({
     env: {},

@@ -18,7 +18,7 @@ export interface Parts {
 }
 
 /** Turns checked values into the configuration of a server. */
-export function assemble(parts: Parts): ServerConfig {
+export function toServerConfig(parts: Parts): ServerConfig {
   const { values, sources, findings, dataDir, configText, configFile } = parts
   const { self, ensemble } = findings
   const timeouts = sessionTimeouts(values)
