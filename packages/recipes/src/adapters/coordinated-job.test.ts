@@ -62,3 +62,11 @@ test('a scheduler that asks a closed coordinator is told that it does not lead',
   await coordinator.close()
   expect(await coordinator.shouldRun('job:2030-01-01T00:00:00.000Z')).toBe(false)
 })
+
+test('a coordinator is opened under a signal', async () => {
+  const client = await fixture.open()
+  const signal = AbortSignal.abort(new Error('enough'))
+  await expect(LeaderCoordinator.open(client, '/cron/aborted', { signal })).rejects.toThrow(
+    'enough',
+  )
+})

@@ -1,10 +1,10 @@
 import { isRefusal, joinPath, text, type CallOptions, type Client } from '@zabra/client'
-import { checkOptionNames, onAbort } from '@zabra/client/internal'
+import { callNames, checkOptionNames, onAbort } from '@zabra/client/internal'
 import { Election, type Term } from '../election.ts'
 import { LostError } from '../holding/held.ts'
 import { limited, orAborted } from '../waiting/limits.ts'
 
-export interface LeaderCoordinatorOptions {
+export interface LeaderCoordinatorOptions extends CallOptions {
   /**
    * The name of this instance, shown to others when it leads. The host and the process, by default.
    */
@@ -57,9 +57,10 @@ export class LeaderCoordinator implements RunCoordinator, AsyncDisposable {
     path: string,
     options: LeaderCoordinatorOptions = {},
   ): Promise<LeaderCoordinator> {
-    checkOptionNames('LeaderCoordinator', options, { id: true })
-    await client.ensure(joinPath(path, 'begun'))
-    return new LeaderCoordinator(client, path, options.id)
+    checkOptionNames('LeaderCoordinator', options, { id: true, ...callNames })
+    const { id, ...limits } = options
+    await client.ensure(joinPath(path, 'begun'), limits)
+    return new LeaderCoordinator(client, path, id)
   }
 
   /** The leadership of this instance, if it leads: its signal and guard are for the task. */
