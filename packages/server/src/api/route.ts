@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { pathProblem } from '@zabra/protocol'
 import type { ServerView } from '../view/server-view.ts'
@@ -11,6 +12,9 @@ import type { Role } from './roles.ts'
 import { problemOf, type Schema } from './schema.ts'
 import type { StreamLimits } from './stream.ts'
 import type { Surveyor } from './survey.ts'
+
+/** How long the body of a request may take to arrive. */
+const bodyMsMax = 60_000
 
 /** The context of a route, besides its request. */
 export interface Services {
@@ -153,14 +157,26 @@ export function schemaOf({ kind, words, minimum, maximum }: Parameter): Schema {
   }
 }
 
-/** The bytes of a body, up to a length. */
-export async function readBody(request: IncomingMessage, bytesMax: number): Promise<Uint8Array> {
+/**
+ * The bytes of a body, up to a length. A sender that drips bytes would never be idle, so the body must
+ * also arrive in time: its sender may not be known yet.
+ */
+export async function readBody(request: Readable, bytesMax: number): Promise<Uint8Array> {
   const pieces: Uint8Array[] = []
   let length = 0
-  for await (const piece of request as AsyncIterable<Uint8Array>) {
-    length += piece.length
-    if (length > bytesMax) throw new ApiError(413, 'tooLarge', 'The body is too long')
-    pieces.push(piece)
+  const late = setTimeout(() => request.destroy(tooSlow()), bodyMsMax)
+  try {
+    for await (const piece of request as AsyncIterable<Uint8Array>) {
+      length += piece.length
+      if (length > bytesMax) throw new ApiError(413, 'tooLarge', 'The body is too long')
+      pieces.push(piece)
+    }
+  } finally {
+    clearTimeout(late)
   }
   return Buffer.concat(pieces)
+}
+
+function tooSlow(): ApiError {
+  return new ApiError(408, 'tooSlow', 'The body did not arrive in time')
 }
