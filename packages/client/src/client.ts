@@ -1,6 +1,5 @@
 import {
   addWatchModes,
-  anyVersion,
   encodeText,
   parentOf,
   watcherTypes,
@@ -14,6 +13,7 @@ import {
   checkParents,
   checkTimeout,
   checkWatch,
+  listed,
   versionOf,
 } from './calls/arguments.ts'
 import { createRequest } from './calls/create-request.ts'
@@ -24,12 +24,17 @@ import {
   checkCreateOptions,
   checkOptionNames,
   checkReadOptions,
+  ensureNames,
+  findNames,
   noOptions,
+  putNames,
   readNames,
+  reconfigNames,
+  watchNames,
   writeDataNames,
   writeNames,
 } from './calls/option-names.ts'
-import { json, type Codec, type StandardSchema } from './codec.ts'
+import { json, type Codec } from './codec.ts'
 import { createWithParents } from './create-with-parents.ts'
 import { isRefusal, uncertain } from './errors.ts'
 import { makeGuid } from './guid.ts'
@@ -48,11 +53,14 @@ import type {
   CallOptions,
   ClientOptions,
   CreateOptions,
+  EnsureOptions,
   ParentOptions,
   PutNodeOptions,
   ReadOptions,
+  ReconfigOptions,
   WatchableReadOptions,
   WithCodec,
+  WithSchema,
   WriteOptions,
 } from './options.ts'
 import { joinPath, Paths } from './paths.ts'
@@ -62,12 +70,11 @@ import type { ClientStats } from './request-stats.ts'
 import { formatZxid, type Stat } from './stat.ts'
 import type { ResumableSession, SessionInfo, State } from './state.ts'
 import { Transaction } from './transaction.ts'
+import { treePortOf, type Issue } from './tree-port.ts'
 import { LiveWatching, type Watching, type WatchOptions } from './watching/watching.ts'
 import { deleteTree, ensurePath, type TreePort } from './whole-trees.ts'
 
 const configPath = '/zookeeper/config'
-const empty = new Uint8Array(0)
-
 interface Namespace {
   readonly namespaces: Map<string, WeakRef<Client>>
   readonly path: string
@@ -1021,81 +1028,13 @@ export class Client implements AsyncDisposable {
     })
   }
 
-  /** With paths of the server, because the chroot itself may have to be created. */
+  /** What `ensure` and `deleteTree` need, under these limits. */
   private treePort(
-    options: ParentOptions,
+    { container, acl = this.defaultAcl }: ParentOptions,
     limits: () => CallOptions,
-    onWrite: () => void = () => {},
+    onWrite?: () => void,
   ): TreePort {
-    const { container = false, acl = this.defaultAcl } = options
-    const named = (path: string): string => this.paths.fromServer(path) ?? path
-    return {
-      exists: (path) =>
-        this.issue(new Call(kinds.exists, { path, watch: false }, named(path)), limits()).then(
-          (stat) => stat !== undefined,
-        ),
-      create: (path) => {
-        const kind = container ? kinds.createContainer : kinds.create
-        const call = new Call(
-          kind,
-          { path, data: empty, acl, flags: container ? 4 : 0 },
-          named(path),
-        )
-        call.context = this.paths.fromServer
-        onWrite()
-        return this.issue(call, limits())
-      },
-      children: (path) =>
-        this.issue(new Call(kinds.getChildren, { path, watch: false }, named(path)), limits()),
-      delete: (path) => {
-        onWrite()
-        return this.issue(
-          new Call(kinds.remove, { path, version: anyVersion }, named(path)),
-          limits(),
-        )
-      },
-    }
+    const issue: Issue = (call) => this.issue(call, limits())
+    return treePortOf(issue, this.paths, { container, acl }, onWrite)
   }
-}
-
-/** A schema for the JSON value. */
-export interface WithSchema<T> {
-  readonly schema?: StandardSchema<T> | undefined
-}
-
-const findNames = { ...readNames, codec: true } as const
-const putNames = { ...callNames, acl: true, parents: true, codec: true } as const
-const reconfigNames: Readonly<Record<keyof ReconfigOptions, true>> = {
-  ...callNames,
-  joining: true,
-  leaving: true,
-  newMembers: true,
-  ifVersion: true,
-}
-const ensureNames = { ...callNames, acl: true, container: true } as const
-const watchNames: Readonly<Record<keyof WatchOptions, true>> = {
-  recursive: true,
-  initial: true,
-  signal: true,
-  renew: true,
-  depthMax: true,
-  include: true,
-}
-
-export interface EnsureOptions extends CallOptions, ParentOptions {}
-
-export interface ReconfigOptions extends CallOptions {
-  /** `server.4=host:2888:3888;2181`, one or several. */
-  readonly joining?: string | readonly string[] | undefined
-  /** Ids of servers. */
-  readonly leaving?: string | readonly string[] | undefined
-  /** All members of the new configuration, instead of joining and leaving. */
-  readonly newMembers?: string | readonly string[] | undefined
-  /** The version of the configuration that this change is based on. */
-  readonly ifVersion?: bigint | undefined
-}
-
-function listed(value: string | readonly string[] | undefined): string | null {
-  if (value === undefined) return null
-  return typeof value === 'string' ? value : value.join(',')
 }

@@ -14,7 +14,7 @@
  *
  * For readers of the source:
  *
- * - `client.ts`: the methods, `calls/` what each sends, `transaction.ts` transactions;
+ * - `client.ts`: the methods, `calls/` what each sends, `transaction.ts` transactions, `tree-port.ts` whole trees;
  * - `machine/session-machine.ts`: how a session survives lost connections; `machine/conversation.ts`:
  *   how replies are matched to calls; both are state machines without I/O;
  * - `session-driver.ts`, `live-session.ts`: their driver, and the session as calls see it;
@@ -23,7 +23,7 @@
  *
  * `@zabra/client/internal` has more, for recipes and simulations. docs/client.md is the guide.
  */
-export { Client, type EnsureOptions, type ReconfigOptions, type WithSchema } from './client.ts'
+export { Client } from './client.ts'
 export type { AuthListener, StateListener } from './live-session.ts'
 export type { Logger } from './operator-log.ts'
 export { joinPath, nodeName, parentPath } from './paths.ts'
@@ -56,13 +56,16 @@ export type {
   ClientOptions,
   Consistency,
   CreateOptions,
+  EnsureOptions,
   ParentOptions,
   PutNodeOptions,
   ReadOptions,
+  ReconfigOptions,
   RetryPolicy,
   SaslOptions,
   WatchableReadOptions,
   WithCodec,
+  WithSchema,
   WriteOptions,
 } from './options.ts'
 export type { ReadQuery, ReadResults } from './read-all.ts'

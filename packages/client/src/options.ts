@@ -1,5 +1,5 @@
 import type { Acl } from '@zabra/protocol'
-import type { Codec } from './codec.ts'
+import type { Codec, StandardSchema } from './codec.ts'
 import type { Host } from './host.ts'
 import type { OneShotWatch } from './machine/watch-registry.ts'
 import type { Logger } from './operator-log.ts'
@@ -162,4 +162,24 @@ export interface WriteOptions extends CallOptions {
 
 export interface WithCodec<T> {
   readonly codec: Codec<T>
+}
+
+/** Options of `ensure`. */
+export interface EnsureOptions extends CallOptions, ParentOptions {}
+
+/** Options of `reconfig`. */
+export interface ReconfigOptions extends CallOptions {
+  /** `server.4=host:2888:3888;2181`, one or several. */
+  readonly joining?: string | readonly string[] | undefined
+  /** Ids of servers. */
+  readonly leaving?: string | readonly string[] | undefined
+  /** All members of the new configuration, instead of joining and leaving. */
+  readonly newMembers?: string | readonly string[] | undefined
+  /** The version of the configuration that this change is based on. */
+  readonly ifVersion?: bigint | undefined
+}
+
+/** A schema for the JSON value. */
+export interface WithSchema<T> {
+  readonly schema?: StandardSchema<T> | undefined
 }

@@ -64,3 +64,9 @@ export function shown(value: unknown): string {
   if (typeof value === 'string') return `'${value}'`
   return typeof value === 'object' && value !== null ? 'an object' : String(value)
 }
+
+/** Members of an ensemble, as the protocol writes them. */
+export function listed(value: string | readonly string[] | undefined): string | null {
+  if (value === undefined) return null
+  return typeof value === 'string' ? value : value.join(',')
+}

@@ -2,12 +2,16 @@
 import type {
   CallOptions,
   CreateOptions,
+  EnsureOptions,
   ParentOptions,
+  PutNodeOptions,
   ReadOptions,
+  ReconfigOptions,
   WatchableReadOptions,
   WithCodec,
   WriteOptions,
 } from '../options.ts'
+import type { WatchOptions } from '../watching/watching.ts'
 
 type Names = Readonly<Record<string, true>>
 
@@ -69,6 +73,30 @@ export const writeDataNames: NamesOf<WriteOptions & WithCodec<unknown>> = {
 
 /** What `parents` may say about them. */
 export const parentNames: NamesOf<ParentOptions> = { container: true, acl: true }
+
+export const findNames: NamesOf<ReadOptions & WithCodec<unknown>> = { ...readNames, codec: true }
+export const putNames: NamesOf<PutNodeOptions & WithCodec<unknown>> = {
+  ...callNames,
+  acl: true,
+  parents: true,
+  codec: true,
+}
+export const ensureNames: NamesOf<EnsureOptions> = { ...callNames, ...parentNames }
+export const reconfigNames: NamesOf<ReconfigOptions> = {
+  ...callNames,
+  joining: true,
+  leaving: true,
+  newMembers: true,
+  ifVersion: true,
+}
+export const watchNames: NamesOf<WatchOptions> = {
+  recursive: true,
+  initial: true,
+  signal: true,
+  renew: true,
+  depthMax: true,
+  include: true,
+}
 
 /** The name that was probably meant: one that contains it, or differs in a few letters. */
 function nearest(name: string, names: readonly string[]): string | undefined {
