@@ -20,7 +20,8 @@ export function isoTime(ms: bigint): string {
 
 export const hexText: Schema = { type: 'string', pattern: '^0x[0-9a-f]{1,16}$' }
 
-export const nodeSchema = object({
+/** The members of every znode, present or past. */
+export const nodeMembers = {
   path: text,
   name: text,
   kind: choice('persistent', 'ephemeral', 'container', 'ttl'),
@@ -36,7 +37,9 @@ export const nodeSchema = object({
   ttlMs: nullable(integer),
   dataLength: integer,
   numChildren: integer,
-})
+}
+
+export const nodeSchema = object(nodeMembers)
 
 /** A znode without its data: zxids and sessions in hexadecimal, times in ISO 8601. */
 export function nodeJson({ peer }: ServerView, path: string, stat: Stat): NodeJson {
@@ -45,6 +48,16 @@ export function nodeJson({ peer }: ServerView, path: string, stat: Stat): NodeJs
   const id = tree.find(path)
   const owner = id === noNode ? stat.ephemeralOwner : tree.owner(id)
   const kind = storedKind(owner)
+  return nodeAt(path, stat, kind, kind === 'ttl' ? storedTtlMs(owner) : null)
+}
+
+/** The members of a znode, present or past. */
+export function nodeAt(
+  path: string,
+  stat: Stat,
+  kind: NodeJson['kind'],
+  ttlMs: number | null,
+): NodeJson {
   return {
     path,
     name: nameOf(path),
@@ -58,7 +71,7 @@ export function nodeJson({ peer }: ServerView, path: string, stat: Stat): NodeJs
     cversion: stat.cversion,
     aversion: stat.aversion,
     ephemeralOwner: kind === 'ephemeral' ? hex(stat.ephemeralOwner) : null,
-    ttlMs: kind === 'ttl' ? storedTtlMs(owner) : null,
+    ttlMs,
     dataLength: stat.dataLength,
     numChildren: stat.numChildren,
   }

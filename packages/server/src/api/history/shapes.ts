@@ -1,15 +1,9 @@
 import { changeKinds, hex, maskAcl, type Change, type PastNode } from '@zabra/core'
-import {
-  nameOf,
-  type Acl,
-  type ChangeJson,
-  type DataJson,
-  type PastNodeJson,
-} from '@zabra/protocol'
+import { type Acl, type ChangeJson, type DataJson, type PastNodeJson } from '@zabra/protocol'
 import type { ServerView } from '../../view/server-view.ts'
 import { maySeePrivate, type Role } from '../roles.ts'
 import { choice, integer, nullable, object, text } from '../schema.ts'
-import { aclJson, aclSchema, hexText, isoTime } from '../shapes.ts'
+import { aclJson, aclSchema, hexText, isoTime, nodeAt, nodeMembers } from '../shapes.ts'
 import { sessionClientSchema, type SessionClients } from './session-clients.ts'
 
 const dataMembers = {
@@ -37,26 +31,10 @@ export const changeSchema = object(
   dataMembers,
 )
 
-export const pastNodeSchema = object(
-  {
-    path: text,
-    name: text,
-    kind: choice('persistent', 'ephemeral', 'container', 'ttl'),
-    czxid: hexText,
-    mzxid: hexText,
-    pzxid: hexText,
-    ctime: text,
-    mtime: text,
-    version: integer,
-    cversion: integer,
-    aversion: integer,
-    ephemeralOwner: nullable(hexText),
-    ttlMs: nullable(integer),
-    dataLength: integer,
-    numChildren: integer,
-  },
-  { acl: aclSchema, ...dataMembers },
-)
+export const pastNodeSchema = object(nodeMembers, {
+  acl: aclSchema,
+  ...dataMembers,
+})
 
 /** Data in JSON: as text if it is valid UTF-8. */
 function dataJson(data: Uint8Array | null): DataJson {
@@ -120,21 +98,7 @@ export function pastNodeJson(
   detail: NodeDetail = {},
 ): PastNodeJson {
   return {
-    path,
-    name: nameOf(path),
-    kind,
-    czxid: hex(stat.czxid),
-    mzxid: hex(stat.mzxid),
-    pzxid: hex(stat.pzxid),
-    ctime: isoTime(stat.ctime),
-    mtime: isoTime(stat.mtime),
-    version: stat.version,
-    cversion: stat.cversion,
-    aversion: stat.aversion,
-    ephemeralOwner: kind === 'ephemeral' ? hex(stat.ephemeralOwner) : null,
-    ttlMs: ttlMs ?? null,
-    dataLength: stat.dataLength,
-    numChildren: stat.numChildren,
+    ...nodeAt(path, stat, kind, ttlMs ?? null),
     ...(detail.acl === undefined ? {} : { acl: aclJson(shownAcl(acl, detail.acl)) }),
     ...(detail.data === true ? dataJson(data) : {}),
   }
