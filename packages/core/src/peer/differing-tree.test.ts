@@ -159,6 +159,22 @@ test('a leader whose log refutes its only snapshot has no vote until it has a ri
   for (const server of followers) expect(remedies(server)).toEqual([])
 })
 
+test('a server without which there is no quorum keeps its vote, whatever its log says', async () => {
+  const { leader: wrong, followers } = ensemble
+  const [down, up] = followers as [TestServer, TestServer]
+  down.crash()
+  await ensemble.serving(2)
+  writer = await up.connect()
+  await write()
+  corrupt(wrong)
+  await keepOnlyWrongSnapshot(wrong)
+  writer.askCreate('/last')
+  await ensemble.until('it makes way', () => remedies(wrong).length > 0)
+  await ensemble.serving(2)
+  writer = await up.connect()
+  await write()
+})
+
 test('a leader that a quorum contradicts makes way, and the second time for another one', async () => {
   const { leader: wrong } = ensemble
   for (const remedy of ['quorum: reload', 'quorum: takeEverything']) {

@@ -192,7 +192,7 @@ export class Leading implements Role<never>, Remains, ProposerHost<LearnerProgre
   /** This server makes way for one with another tree, even if it has the longest log. */
   private makeWay(from: Contradiction): void {
     if (this.memoryDiffersFromDisk || this.parts.remedyFor(from) === 'none') return
-    this.refutesTree = from === 'prediction'
+    this.refutesTree = from === 'prediction' && this.leader.othersAreQuorum
     this.memoryDiffersFromDisk = true
     this.end(new Error('the tree of this leader is wrong'))
   }

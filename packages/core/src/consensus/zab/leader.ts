@@ -130,6 +130,14 @@ export class Leader {
     return this.handOver.successor(zxid)
   }
 
+  /** Enough voters follow to elect one of them without this server. */
+  get othersAreQuorum(): boolean {
+    const followers = [...this.core.learners.led].filter(
+      (learner) => !learner.isObserver && learner.hasReached('acknowledged'),
+    )
+    return this.core.parts.configs.verifier.isQuorum(new Set(followers.map(({ sid }) => sid)))
+  }
+
   /** Used to prepare a change of members. Its proposal is the input `reconfig`. */
   get members(): Omit<Reconfiguring, 'propose'> {
     const { configs } = this.core.parts

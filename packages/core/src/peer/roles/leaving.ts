@@ -8,7 +8,10 @@ export interface Remains {
   readonly uncommitted: readonly LoggedTxn[]
   /** The database was half replaced by the leader's when the role ended. */
   readonly memoryDiffersFromDisk: boolean
-  /** As leader, it predicted another tree than it has, and the log holds what it predicted. */
+  /**
+   * As leader, it predicted another tree than it has, the log holds what it predicted, and its
+   * followers can do without it.
+   */
   readonly refutesTree?: boolean
 }
 
