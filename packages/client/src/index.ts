@@ -14,7 +14,8 @@
  *
  * For readers of the source:
  *
- * - `client.ts`: the methods, `calls/` what each sends, `transaction.ts` transactions, `tree-port.ts` whole trees;
+ * - `client.ts`: the methods, `calls/` what each sends, `transaction.ts` transactions, `whole-trees.ts`
+ *   and `tree-port.ts` work on trees;
  * - `machine/session-machine.ts`: how a session survives lost connections; `machine/conversation.ts`:
  *   how replies are matched to calls; both are state machines without I/O;
  * - `session-driver.ts`, `live-session.ts`: their driver, and the session as calls see it;
