@@ -1,7 +1,6 @@
 import {
   codes,
   AuthPacket,
-  ConnectRequest,
   CreateRequest,
   encodeText,
   Reader,
@@ -14,9 +13,10 @@ import {
 } from '@zabra/protocol'
 import { expect, test } from 'vitest'
 import { Database } from '../state/database.ts'
-import type { ClientConnection, ClientLink } from '../service/connection.ts'
+import type { ClientConnection } from '../service/connection.ts'
 import { recordPrefixBytes, type LogBatch } from '../storage/log/log-batch.ts'
 import { noNode } from '../state/tree/tree.ts'
+import { handshake, idleLink, send } from '../../test/support/frames.ts'
 import { Peer } from './peer.ts'
 
 const schemes = new Set(['digest'])
@@ -54,47 +54,13 @@ function freshPeer(startLog = (): void => {}, digests = false): Peer {
   )
 }
 
-const link: ClientLink = {
-  address: '127.0.0.1',
-  unsentBytes: 0,
-  flushSoon: () => {},
-  flushNow: () => {},
-  close: () => {},
-  pause: () => {},
-  resume: () => {},
-}
-
-/** Frames that arrive together. */
-function send(
-  peer: Peer,
-  connection: ClientConnection,
-  ...frames: readonly ((writer: Writer) => void)[]
-): void {
-  const writer = new Writer()
-  for (const write of frames) {
-    const start = writer.position
-    writer.int(0)
-    write(writer)
-    writer.intAt(start, writer.position - start - 4)
-  }
-  peer.receive(connection, writer.written(), writer.position)
-}
-
 function logAll(peer: Peer): void {
   while (peer.hasBatch) peer.logged(peer.batches.take())
 }
 
 function connect(peer: Peer): ClientConnection {
-  const connection = peer.open(link)
-  const request = {
-    protocolVersion: 0,
-    lastZxidSeen: 0n,
-    timeOut: timeoutMs,
-    sessionId: 0n,
-    passwd: new Uint8Array(16),
-    readOnly: false,
-  }
-  send(peer, connection, (writer) => ConnectRequest.write(writer, request))
+  const connection = peer.open(idleLink)
+  send(peer, connection, handshake(timeoutMs))
   logAll(peer)
   return connection
 }

@@ -1,10 +1,11 @@
 /** Connections and requests that are too many, too large, or too late. */
-import { ConnectRequest, errorCodes, Reader, ReplyHeader, Writer, codes } from '@zabra/protocol'
+import { codes, errorCodes, Reader, ReplyHeader } from '@zabra/protocol'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { Database } from '../state/database.ts'
 import { Peer } from '../peer/peer.ts'
 import type { PeerOptions } from '../peer/peer-base.ts'
-import type { ClientConnection, ClientLink } from './connection.ts'
+import { frame, handshake, idleLink, send } from '../../test/support/frames.ts'
+import type { ClientConnection } from './connection.ts'
 
 const timeoutMs = 4000
 let nowMs: number
@@ -37,24 +38,6 @@ function peerWith(options: Partial<PeerOptions>): Peer {
   )
 }
 
-const link: ClientLink = {
-  address: '127.0.0.1',
-  unsentBytes: 0,
-  flushSoon: () => {},
-  flushNow: () => {},
-  close: () => {},
-  pause: () => {},
-  resume: () => {},
-}
-
-function frame(write: (writer: Writer) => void): Uint8Array {
-  const writer = new Writer()
-  writer.int(0)
-  write(writer)
-  writer.intAt(0, writer.position - 4)
-  return writer.written().slice()
-}
-
 function createFrame(xid: number, path: string, bytes = 0): Uint8Array {
   return frame((writer) => {
     writer.int(xid)
@@ -69,30 +52,14 @@ function createFrame(xid: number, path: string, bytes = 0): Uint8Array {
   })
 }
 
-function send(peer: Peer, connection: ClientConnection, ...frames: Uint8Array[]): void {
-  const bytes = Buffer.concat(frames)
-  peer.receive(connection, bytes, bytes.length)
-}
-
 function commitAll(peer: Peer): void {
   peer.setTime(nowMs, nowMs)
   while (peer.hasBatch) peer.logged(peer.batches.take())
 }
 
-const handshake = frame((writer) =>
-  ConnectRequest.write(writer, {
-    protocolVersion: 0,
-    lastZxidSeen: 0n,
-    timeOut: timeoutMs,
-    sessionId: 0n,
-    passwd: new Uint8Array(16),
-    readOnly: false,
-  }),
-)
-
 function connect(peer: Peer): ClientConnection {
-  const connection = peer.open(link)
-  send(peer, connection, handshake)
+  const connection = peer.open(idleLink)
+  send(peer, connection, handshake(timeoutMs))
   commitAll(peer)
   connection.out.reset()
   return connection
@@ -127,7 +94,7 @@ test('beyond the bucket of tokens connections are closed unanswered, until it is
 describe('while a session is begun', () => {
   let did: string[]
   const watched = {
-    ...link,
+    ...idleLink,
     pause: () => did.push('pause'),
     resume: () => did.push('resume'),
   }
@@ -139,7 +106,7 @@ describe('while a session is begun', () => {
   test('a client that waits for it is read from all the time', () => {
     const peer = peerWith({})
     const connection = peer.open(watched)
-    send(peer, connection, handshake)
+    send(peer, connection, handshake(timeoutMs))
     expect(did).toEqual([])
     commitAll(peer)
     expect(connection.state).toBe('open')
@@ -149,7 +116,7 @@ describe('while a session is begun', () => {
   test('one that does not is read from no further, and heard afterwards', () => {
     const peer = peerWith({})
     const connection = peer.open(watched)
-    send(peer, connection, handshake)
+    send(peer, connection, handshake(timeoutMs))
     send(peer, connection, createFrame(1, '/a'))
     expect(did).toEqual(['pause'])
     commitAll(peer)
@@ -160,7 +127,7 @@ describe('while a session is begun', () => {
   test('one that leaves costs nothing but its session', () => {
     const peer = peerWith({})
     const connection = peer.open(watched)
-    send(peer, connection, handshake)
+    send(peer, connection, handshake(timeoutMs))
     peer.closed(connection)
     commitAll(peer)
     expect(connection.state).toBe('closed')
