@@ -1,6 +1,6 @@
 import { RawClient } from '../../packages/server/test/support/raw-client.ts'
 import type { ServerCommand } from '../src/commands.ts'
-import { Ensemble, type EnsembleServer } from '../src/ensemble.ts'
+import { Ensemble, testCfg, type EnsembleServer } from '../src/ensemble.ts'
 import { loopback } from '../src/servers.ts'
 import { superUserCfg } from '../src/super-user.ts'
 
@@ -8,12 +8,7 @@ export const roles = ['leader', 'follower', 'observer'] as const
 export type Role = (typeof roles)[number]
 
 const commonCfg = `
-tickTime=500
-initLimit=20
-syncLimit=10
-maxClientCnxns=0
-preAllocSize=256
-4lw.commands.whitelist=*
+${testCfg}
 admin.serverAddress=${loopback}
 admin.rateLimiterIntervalInMS=0
 ${superUserCfg}

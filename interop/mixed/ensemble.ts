@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Tree } from '../exchange/tree.ts'
 import { digestComplaints, rememberedDigests, sayHowLearning } from '../src/digests.ts'
 import type { ServerCommand } from '../src/commands.ts'
-import { Ensemble, type EnsembleServer } from '../src/ensemble.ts'
+import { Ensemble, testCfg, type EnsembleServer } from '../src/ensemble.ts'
 import { loopback } from '../src/servers.ts'
 import { superUserCfg, wholeTree } from '../src/super-user.ts'
 import { until } from '../src/until.ts'
@@ -17,17 +17,12 @@ export type Sync = 'DIFF' | 'TRUNC' | 'SNAP'
  * snapshot, even if the leader's log on disk would suffice.
  */
 const commonCfg = `
-tickTime=500
-initLimit=20
-syncLimit=10
+${testCfg}
 minSessionTimeout=500
 maxSessionTimeout=600000
-maxClientCnxns=0
-preAllocSize=256
 snapshotSizeFactor=-1
 extendedTypesEnabled=true
 autopurge.purgeInterval=0
-4lw.commands.whitelist=*
 ${superUserCfg}
 `
 

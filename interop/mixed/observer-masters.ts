@@ -4,7 +4,7 @@ import { RawClient } from '../../packages/server/test/support/raw-client.ts'
 import { fill } from '../exchange/fill.ts'
 import { differences } from '../exchange/tree.ts'
 import type { ServerCommand } from '../src/commands.ts'
-import { Ensemble } from '../src/ensemble.ts'
+import { Ensemble, testCfg } from '../src/ensemble.ts'
 import { loopback } from '../src/servers.ts'
 import { superUserCfg } from '../src/super-user.ts'
 import { until } from '../src/until.ts'
@@ -16,14 +16,10 @@ const hosts = [loopback, '127.0.0.2', '127.0.0.3', '127.0.0.4']
 const observerId = 4
 
 const commonCfg = `
-tickTime=500
-initLimit=20
-syncLimit=10
+${testCfg}
 minSessionTimeout=500
 maxSessionTimeout=600000
-maxClientCnxns=0
 extendedTypesEnabled=true
-4lw.commands.whitelist=*
 ${superUserCfg}
 `
 

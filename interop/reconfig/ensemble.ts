@@ -1,19 +1,14 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import type { ServerCommand } from '../src/commands.ts'
 import { askFourLetters } from '../src/four-letters.ts'
-import { Ensemble, type EnsembleServer, type Role } from '../src/ensemble.ts'
+import { Ensemble, testCfg, type EnsembleServer, type Role } from '../src/ensemble.ts'
 import { loopback } from '../src/servers.ts'
 import { superUserCfg } from '../src/super-user.ts'
 import { until } from '../src/until.ts'
 
 const commonCfg = `
-tickTime=500
-initLimit=20
-syncLimit=10
-maxClientCnxns=0
-preAllocSize=256
+${testCfg}
 reconfigEnabled=true
-4lw.commands.whitelist=*
 ${superUserCfg}
 `
 

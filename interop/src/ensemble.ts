@@ -44,6 +44,19 @@ interface Ports {
   readonly spare: number
 }
 
+/**
+ * Lines of zoo.cfg for ensembles under test: short ticks with patience, any number of clients, every
+ * four-letter word.
+ */
+export const testCfg = `
+tickTime=500
+initLimit=20
+syncLimit=10
+maxClientCnxns=0
+preAllocSize=256
+4lw.commands.whitelist=*
+`
+
 const portsPerServer = 4
 const leaderPatienceMs = 40_000
 

@@ -1,17 +1,12 @@
 import { RawClient } from '../../packages/server/test/support/raw-client.ts'
 import type { Apache } from '../src/apache.ts'
 import { apacheCommand, zabraCommand, type ServerCommand } from '../src/commands.ts'
-import { Ensemble, type EnsembleOptions, type EnsembleServer } from '../src/ensemble.ts'
+import { Ensemble, testCfg, type EnsembleOptions, type EnsembleServer } from '../src/ensemble.ts'
 import { storePassword, type Pki } from './pki.ts'
 
 const commonCfg = `
-tickTime=500
-initLimit=20
-syncLimit=10
-maxClientCnxns=0
-preAllocSize=256
+${testCfg}
 fips-mode=false
-4lw.commands.whitelist=*
 `
 
 /** The protection of connections between servers. */

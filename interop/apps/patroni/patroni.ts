@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { freePorts } from '../../../packages/server/test/support/free-ports.ts'
 import type { Application } from '../application.ts'
-import { installPython } from '../install/python.ts'
+import { installPython } from '../../src/python.ts'
 import type { Stage } from '../stage.ts'
 import { until, untilDone } from '../../src/until.ts'
 import { PatroniNode, scope, type MemberState } from './node.ts'

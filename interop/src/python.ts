@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs'
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { unprepared, type UnpreparedClient } from '../../clients/client.ts'
-import { cacheDir } from '../../src/apache.ts'
-import { ensureTool, installDebian, runTool, say } from '../../src/tools.ts'
+import { unprepared, type UnpreparedClient } from '../clients/client.ts'
+import { cacheDir } from './apache.ts'
+import { ensureTool, installDebian, runTool, say } from './tools.ts'
 
 export interface PythonHome {
   readonly ok: true
