@@ -436,6 +436,12 @@ describe('zabra backup verify', () => {
     }, /000003-.* holds the manifest of backup 2/)
     await broken(() => writeFileSync(join(third!, 'log.1'), ''), /log\.1 does not belong here/)
     await broken(() => {
+      // What retention has removed is not looked at; nobody removes the newest.
+      const manifest = join(third!, 'manifest.json')
+      const text = readFileSync(manifest, 'utf8')
+      writeFileSync(manifest, text.replace(/"keepsFrom": \d/, '"keepsFrom": 9'))
+    }, /000003-.*\/manifest\.json is damaged: it does not keep itself/)
+    await broken(() => {
       // Consistent in itself, but not what the next one follows.
       const manifest = join(first!, 'manifest.json')
       writeFileSync(manifest, readFileSync(manifest, 'utf8').replace('zabra ', 'other '))

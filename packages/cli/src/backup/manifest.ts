@@ -91,6 +91,8 @@ export function parseManifest(text: string): Manifest {
     (kind === 'full' ? isPart(snapshot) && isZxid(snapshot?.reaches) : snapshot === null) &&
     isZxid(last?.zxid)
   if (!isWhole) throw new Error('something that belongs in it is missing')
+  // Else a damaged number would make every backup look removed, this one included.
+  if (keepsFrom! > number!) throw new Error('it does not keep itself')
   return said as Manifest
 }
 
