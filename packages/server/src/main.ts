@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { RecoveryError } from '@zabra/core'
-import { flags, formatDiagnostic, loadConfig, type Overrides } from './config/config.ts'
+import { flags, formatDiagnostic, keyOf, loadConfig, type Overrides } from './config/config.ts'
 import { DirectoryInUseError } from './disk/lock.ts'
 import { eventLogger } from './base/event-logger.ts'
 import { outliveStreams, stderrLogger, writeOrLose } from './base/logger.ts'
@@ -13,13 +13,17 @@ const usage = `Usage: zabra server [zoo.cfg] [options]
 Runs a ZooKeeper server in the foreground until SIGTERM or SIGINT. Without a file it listens on
 port 2181 and keeps its data in ./data.
 
-Options:
-${[...flags].map(([flag, key]) => `  ${flag.padEnd(18)} ${key}`).join('\n')}
-  --help             this text
+Options, each followed by a value, with the setting of zoo.cfg that it overrides:
+${[...flags].map(([flag, key]) => `  ${flag.padEnd(22)} ${key}: ${firstSentence(keyOf(key).docs)}`).join('\n')}
+  --help                 Print this text.
 
 Every setting of zoo.cfg can also come from the environment (clientPort as ZABRA_CLIENT_PORT),
 and system properties from SERVER_JVMFLAGS and JVMFLAGS (-Dname=value), as with Apache's scripts.
 `
+
+function firstSentence(text: string): string {
+  return /^.*?[.:](?= |$)/.exec(text)?.[0].replace(/:$/, '.') ?? text
+}
 
 /** The command `zabra server`: resolves with the exit code when the server has stopped. */
 export async function runServer(args: readonly string[]): Promise<number> {

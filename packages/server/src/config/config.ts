@@ -14,7 +14,7 @@ import { readValues } from './values.ts'
 
 export { formatDiagnostic } from './diagnostics.ts'
 export type { Diagnostic } from './diagnostics.ts'
-export { flags } from './keys.ts'
+export { flags, keyOf } from './keys.ts'
 export type { ServerConfig } from './server-config.ts'
 export type { Overrides } from './sources.ts'
 
