@@ -1,9 +1,11 @@
 // Checks that imports point one way: between packages, and between the folders of a package that
 // has layers. Pure packages must not import Node modules, and state machines must not wait for
-// anything. Fails if a rule is broken, and prints the graph of folders.
+// anything. What a file exports is used by another one. Fails if a rule is broken, and prints the
+// graph of folders.
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { unusedExports } from './unused-exports.ts'
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 
@@ -178,6 +180,7 @@ for (const exception of Object.keys(exceptions)) {
 }
 
 checkPublicFiles('packages/recipes/src')
+checkExports(['packages', 'interop', 'bench', 'examples', 'scripts', 'site', 'deploy'])
 checkPublished('simulator')
 
 for (const [folder, order] of Object.entries(layers)) printGraph(folder, order)
@@ -232,6 +235,14 @@ function checkPublicFiles(folder: string): void {
   }
 }
 
+/** What only its own file uses is not exported, and what nobody uses is removed. */
+function checkExports(folders: readonly string[]): void {
+  const all = folders.flatMap((folder) => [...sources(join(root, folder), /\.(?:tsx?|mjs)$/)])
+  for (const { file, name } of unusedExports(all)) {
+    problems.push(`${slashed(relative(root, file))} exports ${name}, which no other file uses`)
+  }
+}
+
 /** Of a package that is published in part: what is published imports nothing that is not. */
 function checkPublished(name: string): void {
   const source = join(root, 'packages', name)
@@ -277,12 +288,12 @@ function slashed(path: string): string {
   return path.replaceAll('\\', '/')
 }
 
-function* sources(directory: string): IterableIterator<string> {
+function* sources(directory: string, kind = /\.tsx?$/): IterableIterator<string> {
   for (const entry of readdirSync(directory, { withFileTypes: true })) {
     const path = join(directory, entry.name)
     if (entry.isDirectory()) {
-      if (entry.name !== 'dist' && entry.name !== 'node_modules') yield* sources(path)
-    } else if (/\.tsx?$/.test(entry.name)) {
+      if (entry.name !== 'dist' && entry.name !== 'node_modules') yield* sources(path, kind)
+    } else if (kind.test(entry.name)) {
       yield path
     }
   }

@@ -11,7 +11,7 @@ export interface MarkdownLink {
 }
 
 /** The anchor that GitHub gives a heading; `seen` counts earlier headings with the same anchor. */
-export function anchorOf(heading: string, seen = new Map<string, number>()): string {
+function anchorOf(heading: string, seen = new Map<string, number>()): string {
   const plain = slugify(textOf(heading))
   const times = seen.get(plain) ?? 0
   seen.set(plain, times + 1)

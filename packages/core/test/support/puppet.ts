@@ -116,7 +116,7 @@ export function int(value: number): Uint8Array {
 }
 
 /** Time stands still unless somebody moves it; what is waited for is waited for in vain. */
-export class StillHost implements Host {
+class StillHost implements Host {
   nowMs = 0
   private readonly waiting = new Set<{ atMs: number; resolve: () => void }>()
 

@@ -126,7 +126,7 @@ function writeNodes(
 export const directory = 'data/version-2'
 
 /** Adds a record without much in it: a session of that zxid, padded to some size. */
-export function addRecord(batch: LogBatch, zxid: bigint, bodyBytes = 4): void {
+function addRecord(batch: LogBatch, zxid: bigint, bodyBytes = 4): void {
   batch.begin()
   TxnHeader.write(batch.writer, { clientId: zxid, cxid: 1, zxid, time: 1000n, type: -10 })
   for (let i = 0; i < bodyBytes; i++) batch.writer.byte(1 + (i % 255))

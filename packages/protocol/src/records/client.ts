@@ -125,7 +125,7 @@ export const SaslToken = record({ token: buffer })
 export const GetEphemeralsRequest = record({ prefixPath: nullableText })
 export const GetEphemeralsResponse = record({ ephemerals: vector(ustring) })
 
-export const ClientInfo = record({ authScheme: nullableText, user: nullableText })
+const ClientInfo = record({ authScheme: nullableText, user: nullableText })
 export const WhoAmIResponse = record({ clientInfo: vector(ClientInfo) })
 
 export const WatcherEvent = record({ type: int, state: int, path: ustring })

@@ -10,7 +10,7 @@ import { afterAll, beforeAll, onTestFinished } from 'vitest'
 const openAcl = [{ perms: 31, id: { scheme: 'world', id: 'anyone' } }]
 
 /** The transactions in a log. */
-export class PastLog {
+class PastLog {
   private readonly batch = new LogBatch()
   private zxid = 0n
 

@@ -35,7 +35,7 @@ export interface ChaosResult {
 }
 
 /** Short ticks and small files, so that minutes cover what usually takes days. */
-export const chaosCfg = `
+const chaosCfg = `
 tickTime=200
 initLimit=25
 syncLimit=8
