@@ -50,8 +50,8 @@ test('an invalid number is reported with its path', async () => {
   const counter = new Counter(client, '/wrong', { layout: 'int' })
   await expect(counter.set(2 ** 40)).rejects.toThrow(/4 bytes: \/wrong$/)
   await client.create('/wrong', 'xyz')
-  await expect(counter.increment()).rejects.toThrow(/is expected: \/wrong$/)
-  await expect(counter.live()).rejects.toThrow(/is expected: \/wrong$/)
+  await expect(counter.increment()).rejects.toThrow(/instead of a number of \d bytes: \/wrong$/)
+  await expect(counter.live()).rejects.toThrow(/instead of a number of \d bytes: \/wrong$/)
 })
 
 test('concurrent counts are exact, even with lost connections', async () => {
