@@ -119,7 +119,7 @@ async function restoreDirectory(
   const { writeDirectory } = await import('../backup/restore-directory.ts')
   const next = await writeDirectory(dataDir, state)
   if (out.json) await out.data({ ...summary, next: hex(next) })
-  else out.note(`wrote ${what} to ${dataDir}; a server on it goes on from ${hex(next)}`)
+  else out.note(`wrote ${what} to ${dataDir}; a server on it continues from ${hex(next)}`)
 }
 
 async function restoreLive(

@@ -52,7 +52,7 @@ export function readContexts(env: Env): Contexts {
   } catch (cause) {
     throw new CommandError(`${file} is not JSON: ${(cause as Error).message}`, {
       cause,
-      hint: 'mend it, or delete it and add the contexts again',
+      hint: 'repair it, or delete it and add the contexts again',
     })
   }
 }
