@@ -1,6 +1,6 @@
-// Measures the time until a zabra command prints its first output, next to bare Node and Apache's
-// zkCli.sh: `npm run bench:command -- --rounds 20`. The programs take turns, so that they all meet
-// the same load.
+// Measures the time until a zabra command prints its first output, next to bare Node, Apache's
+// zkCli.sh and etcdctl: `npm run bench:command -- --rounds 20`. The programs take turns, so that they
+// all meet the same load.
 import { spawn } from 'node:child_process'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -9,6 +9,7 @@ import { connect } from '@zabra/client'
 import { findApache } from '../../interop/src/apache.ts'
 import { zabraCommand } from '../../interop/src/commands.ts'
 import { ManagedServer } from '../../interop/src/servers.ts'
+import { startEtcd, type Etcd } from './etcd.ts'
 import { textTable } from '../../interop/src/text-table.ts'
 
 interface Contestant {
@@ -28,6 +29,7 @@ const rounds = Number(values.rounds)
 const zabra = join(fileURLToPath(new URL('../..', import.meta.url)), 'bin', 'zabra')
 const server = new ManagedServer(zabraCommand())
 await server.start()
+const etcd = await startEtcd()
 try {
   const servers = `${server.host}:${server.port}`
   await using client = await connect(servers)
@@ -52,6 +54,7 @@ try {
       wanted: 'found it',
     },
     ...(await zkCli(servers)),
+    ...etcdctl(etcd),
   ]
   const times = new Map<Contestant, Times>(
     contestants.map((one) => [one, { firstMs: [], endMs: [] }]),
@@ -75,6 +78,7 @@ try {
   ])
   console.log(textTable([['', 'first output ms', 'over node', 'ratio', 'ended ms'], ...rows]))
 } finally {
+  etcd?.stop()
   await server.dispose()
 }
 
@@ -99,6 +103,15 @@ async function zkCli(servers: string): Promise<Contestant[]> {
     '/config',
   ]
   return [{ name: `zkCli.sh get (${apache.version})`, command, wanted: 'found it' }]
+}
+
+function etcdctl(running: Etcd | undefined): Contestant[] {
+  if (running === undefined) {
+    console.log('etcdctl: NOT RUN: there is no etcd')
+    return []
+  }
+  const command = [...running.command, 'get', '/config', '--print-value-only']
+  return [{ name: `etcdctl get (${running.version})`, command, wanted: 'found it' }]
 }
 
 function measured({ name, command, wanted }: Contestant): Promise<{ first: number; end: number }> {

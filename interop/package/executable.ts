@@ -34,7 +34,13 @@ export function executable(client: FreshProject, folder: string): Check {
         await server.stop()
       }
       if ((await server.ended) !== 0) return failed(`not stopped cleanly: ${server.output}`)
-      return ok(`${Math.round(bytes / 1024 / 1024)} MB, serves, stops`)
+      // Commands that load more when they need it: the shell, certificates, other processes.
+      const shell = `echo 'create /from-the-shell x' | "${file}" shell && "${file}" status`
+      const dev = await runTool(file, ['dev', '--', '/bin/sh', '-c', shell], { cwd: home })
+      if (!dev.ok || !dev.output.includes('Created /from-the-shell')) return failed(dev.output)
+      const tls = await runTool(file, ['dev', '--tls', '--', file, 'ls', '/'], { cwd: home })
+      if (!tls.ok || !tls.output.includes('zookeeper')) return failed(tls.output)
+      return ok(`${Math.round(bytes / 1024 / 1024)} MB, serves, stops, runs the shell and dev`)
     },
   }
 }

@@ -56,6 +56,8 @@ async function bundle(outfile: string): Promise<void> {
     metafile: true,
     platform: 'node',
     format: 'cjs',
+    // Code from the cache of an executable may not import, not even a module of Node.js.
+    supported: { 'dynamic-import': false },
     logLevel: 'warning',
     absWorkingDir: repository,
     define: { 'import.meta.url': '"file:///zabra/a/b/c.js"' },

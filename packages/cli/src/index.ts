@@ -24,7 +24,15 @@ import { commands } from './table/index.ts'
 export async function main(args: readonly string[]): Promise<number> {
   process.stdout.on('error', leaveQuietly)
   process.stderr.on('error', leaveQuietly)
-  return run(commands, args)
+  const code = await run(commands, args)
+  await Promise.all([process.stdout, process.stderr].map(flushed))
+  return code
+}
+
+/** A pipe takes long output in parts; the process must not exit before its reader has the last one. */
+async function flushed(stream: NodeJS.WriteStream): Promise<void> {
+  if (stream.writableLength === 0 || stream.destroyed) return
+  await new Promise<void>((resolve) => stream.write('', () => resolve()))
 }
 
 /** The reader of a pipe went away, as `head` does when it has enough. */

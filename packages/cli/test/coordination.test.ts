@@ -163,8 +163,12 @@ describe('zabra queue', () => {
     await zabra('queue', 'put', '/q1', 'one')
     await zabra('queue', 'put', '/q1', { stdin: 'two' })
     expect((await zabra('queue', 'size', '/q1')).stdout).toBe('2\n')
-    expect((await zabra('queue', 'take', '/q1', '--wait', '0')).stdout).toBe('one')
-    expect((await zabra('queue', 'take', '/q1', '--wait', '0')).stdout).toBe('two')
+    expect((await zabra('queue', 'take', '/q1', '--wait', '0')).stdout).toBe('one\n')
+    expect((await zabra('queue', 'take', '/q1', '--wait', '0', '--raw')).stdout).toBe('two')
+    const binary = { stdin: new Uint8Array([0xff]) }
+    await zabra('queue', 'put', '/q1', '-', binary)
+    const taken = await zabra('queue', 'take', '/q1', '--json')
+    expect(JSON.parse(taken.stdout)).toEqual({ path: '/q1', item: { data64: '/w==' } })
     expect((await zabra('queue', 'take', '/q1', '--wait', '0')).code).toBe(1)
     expect((await zabra('queue', 'take', '/q1', '--wait', '50ms')).code).toBe(1)
   })
@@ -183,7 +187,7 @@ describe('zabra queue', () => {
     await zabra('queue', 'put', '/q3', 'later', '--priority', '500')
     await zabra('queue', 'put', '/q3', 'sooner', '--priority', '5')
     const { stdout } = await zabra('queue', 'take', '/q3', '--by-priority', '--wait', '0')
-    expect(stdout).toBe('sooner')
+    expect(stdout).toBe('sooner\n')
   })
 })
 
@@ -201,6 +205,8 @@ describe('zabra watch', () => {
     })
     const { stdout } = await watching
     expect(stdout.split('\n')[0]).toMatch(/^(initial|changed) \/w1/)
+    const first = await zabra('watch', '/w1', '--initial', '--data', '-n', '1', '--json')
+    expect(JSON.parse(first.stdout)).toMatchObject({ type: 'initial', path: '/w1', data: 'b' })
   })
 
   test('runs a program with the change in its environment', async () => {

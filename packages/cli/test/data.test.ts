@@ -116,10 +116,17 @@ describe('many nodes', () => {
   test('are listed, drawn and summed up', async () => {
     expect(await done('ls', '/t')).toBe('a\nc\ne\n')
     expect(await done('ls', '-R', '/t')).toBe('/t\n/t/a\n/t/a/b\n/t/c\n/t/c/d\n/t/e\n')
-    expect(await done('tree', '/t')).toBe('/t\n|-- a\n|   `-- b\n|-- c\n|   `-- d\n`-- e e\n')
-    expect(await done('tree', '/t', '-d', '1')).toBe(
-      '/t\n|-- a  (1 child)\n|-- c  (1 child)\n`-- e e\n',
+    expect(await done('tree', '/t')).toBe(
+      '/t\n|-- a\n|   `-- b\n|-- c\n|   `-- d\n`-- e  (ephemeral)\n',
     )
+    expect(await done('tree', '/t', '-d', '1')).toBe(
+      '/t\n|-- a  (1 child)\n|-- c  (1 child)\n`-- e  (ephemeral)\n',
+    )
+    expect(await done('tree', '/t', '--children', '1')).toBe(
+      '/t  (3 children, the first 1 shown)\n`-- a\n    `-- b\n',
+    )
+    expect(await done('ls', '-R', '-s', '/t')).toMatch(/\/t\/e\nczxid .*\nnumChildren {4}3\n$/s)
+    expect(await json('ls', '-R', '-s', '/t')).toMatchObject({ stat: { numChildren: 3 } })
     expect(await json('du', '/t')).toEqual({
       path: '/t',
       subtrees: [
@@ -155,6 +162,9 @@ describe('many nodes', () => {
       matches: [{ path: '/t/a', line: 2, text: 'second line' }],
     })
     expect((await zabra('grep', 'nowhere', '/t')).code).toBe(1)
+    await client.set('/t/a', 'a \u001b[2J sequence')
+    const shown = await zabra('grep', 'seq', '/t', '--color', 'never', { isTerminal: true })
+    expect(shown.stdout).toBe(String.raw`/t/a:a \x1b[2J sequence` + '\n')
   })
 
   test('are deleted together or not at all', async () => {

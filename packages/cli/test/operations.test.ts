@@ -1,8 +1,11 @@
+import { getEventListeners } from 'node:events'
 import { createServer } from 'node:net'
 import { connect } from '@zabra/client'
 import { startServer, type RunningServer } from '@zabra/server'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { parseAddress } from '../src/ensemble/address.ts'
 import { parseConnections } from '../src/ensemble/connections.ts'
+import { askWord } from '../src/ensemble/four-letter.ts'
 import { judge } from '../src/ensemble/judge.ts'
 import { parseMembers } from '../src/ensemble/members.ts'
 import { lagBehind, parseStatus } from '../src/ensemble/server-status.ts'
@@ -32,7 +35,7 @@ describe('zabra status', () => {
   test('shows a server on its own', async () => {
     const { code, stdout } = await zabra('status')
     expect(code).toBe(0)
-    expect(stdout).toMatch(/^ID +SERVER +ROLE.*\n *- +127\.0\.0\.1:\d+ +standalone +3\.9/)
+    expect(stdout).toMatch(/^ID +SERVER +ROLE.*\n *- +127\.0\.0\.1:\d+ +standalone +zabra \d/)
   })
 
   test('in JSON, with the zxid in its parts', async () => {
@@ -119,6 +122,23 @@ test('zabra sessions and top ask the HTTP API of a server that does not answer c
   const top = await zabra('top', '-n', '1', '-i', '50ms', ...there)
   const { clients } = JSON.parse(top.stdout) as { clients: { session: string }[] }
   expect(clients.map((each) => each.session)).toEqual([session])
+})
+
+test('zabra top without a server is exit code 3', async () => {
+  const dead = `127.0.0.1:${await deadPort()}`
+  const { code, stderr } = await zabra('top', '--servers', dead, '--timeout', '200ms')
+  expect([code, stderr]).toEqual([3, expect.stringMatching(/connection refused\n.*zabra dev/)])
+})
+
+test('a question to a server leaves nothing on the signal that would end it', async () => {
+  const { signal } = new AbortController()
+  const address = parseAddress(server.connectString)
+  expect(await askWord(address, 'ruok', { timeoutMs: 5000, signal })).toBe('imok')
+  expect(getEventListeners(signal, 'abort')).toEqual([])
+  const ended = AbortSignal.abort(new Error('ended'))
+  await expect(askWord(address, 'ruok', { timeoutMs: 5000, signal: ended })).rejects.toThrow(
+    'ended',
+  )
 })
 
 test('zabra sessions says why a server shows nothing', async () => {
@@ -229,6 +249,7 @@ describe('the judgement of an ensemble', () => {
     mode,
     zxid,
     version: '3.9',
+    zabraVersion: undefined,
     connections: 0,
     nodes: 0,
     outstanding: 0,

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import type { AnyCommand, CommandEntry, CommandTable } from '../src/framework/command.ts'
 import { helpFor } from '../src/framework/help.ts'
@@ -39,6 +40,24 @@ test('the reference has the help of every command', async () => {
     }
   }
   await expect(`${parts.join('\n\n')}\n`).toMatchFileSnapshot('../../../docs/command-reference.md')
+})
+
+/** Commands that print no result of their own. */
+const silent = ['lock', 'semaphore', 'create', 'dev', 'shell', 'server', 'completion']
+
+test('the shape of the JSON of every command is documented', async () => {
+  const rows = ['command', 'command-coordination', 'command-operations'].flatMap((page) =>
+    readFileSync(new URL(`../../../docs/${page}.md`, import.meta.url), 'utf8')
+      .split('\n')
+      .filter((line) => line.startsWith('| `') && /`[{[]/.test(line)),
+  )
+  const documented = rows.flatMap((row) =>
+    [...row.split(' | ')[0]!.matchAll(/`([a-z0-9 -]+?)(?: (?:\[|[A-Z]|--).*?)?`/g)].map(
+      ([, name]) => name!,
+    ),
+  )
+  for await (const [name] of every(commands))
+    if (!silent.includes(name)) expect(documented).toContain(name)
 })
 
 const common = ['--json', '--quiet', '--color', '--help']

@@ -81,6 +81,8 @@ describe.skipIf(!hasTmux)('the shell on a terminal', () => {
     await using terminal = await opened()
     await terminal.type('nonsense', 'C-c')
     await terminal.shows(/nonsense\^C\n\[zabra: .* 0\]$/)
+    await terminal.type('more nonsense', 'C-a', 'C-c')
+    await terminal.shows(/more nonsense\^C\n\[zabra: .* 0\]$/)
     await terminal.type('create --ephemeral /held', 'Enter')
     await terminal.shows(/stays until Ctrl-C/)
     await terminal.type('C-c')
@@ -88,6 +90,22 @@ describe.skipIf(!hasTmux)('the shell on a terminal', () => {
     await terminal.type('C-d')
     await terminal.ends()
     expect(await client.exists('/held')).toBeUndefined()
+  })
+
+  test('runs pasted lines one by one, each behind a prompt', async () => {
+    await using terminal = await opened()
+    await terminal.type('ls /banana\nget /banana\nversion\n')
+    await terminal.shows(/ 0\] ls \/banana\n[^]* 1\] get \/banana\n.*\n\[.* 2\] version\n[^]* 3\]$/)
+  })
+
+  test('the prompt names the context, or the first of several servers', async () => {
+    const servers = `${server.connectString},127.0.0.1:1/apple`
+    await using terminal = new Terminal([...zabraCommand, 'shell', '--servers', servers], env())
+    await terminal.shows(/\[zabra: 127\.0\.0\.1:\d+,\+1\/apple\(CONNECTED\) 0\]$/)
+    const contexts = { current: 'here', contexts: { here: { servers: server.connectString } } }
+    writeFileSync(join(folder, 'contexts.json'), JSON.stringify(contexts))
+    await using other = new Terminal([...zabraCommand, 'shell', '--context', 'here'], env())
+    await other.shows(/\[zabra: here\(CONNECTED\) 0\]$/)
   })
 
   test('keeps its history in a file for its owner, without passwords', async () => {
@@ -149,10 +167,10 @@ describe.skipIf(!hasTmux)('the shell on a terminal', () => {
     )
     await terminal.shows(/\(CONNECTED\) 0\]$/)
     await own.stop()
-    await terminal.shows(/state:Disconnected[^]*\(CONNECTING\) 0\]$/)
+    await terminal.shows(/\ndisconnected; trying [^]*\(CONNECTING\) 0\]$/)
     const back = await startServer({ config: { clientPort: port } })
     try {
-      await terminal.shows(/\(CONNECTED\) 0\]$/)
+      await terminal.shows(/\nconnected, session 0x[0-9a-f]+\n\[zabra: .*\(CONNECTED\) 0\]$/)
       await terminal.type('quit', 'Enter')
       await terminal.ends()
     } finally {

@@ -175,6 +175,9 @@ function quoted(value: string | number | bigint): string {
 
 /** Node joins the failures of several addresses under an empty message. */
 export function reasonOf(error: Error): string {
+  // OpenSSL's messages are lines of its source; its reason is for people.
+  const { library, reason } = error as { readonly library?: string; readonly reason?: string }
+  if (library === 'SSL routines' && reason !== undefined) return `TLS: ${reason}`
   if (error.message !== '') return error.message
   const causes = 'errors' in error && Array.isArray(error.errors) ? (error.errors as Error[]) : []
   const told = causes.map(({ message }) => message).join('; ')

@@ -75,7 +75,7 @@ separate node and removes them. \`mixed\` is 90 % get and 10 % set.`,
     }
     if (out.json) return out.data({ clients: count, depth, size, results })
     out.table(
-      ['WORKLOAD', 'REQUESTS', 'PER SECOND', 'P50 MS', 'P90 MS', 'P99 MS', 'MAX MS'],
+      ['WORKLOAD', 'REQUESTS', 'REQ/S', 'P50(ms)', 'P90(ms)', 'P99(ms)', 'MAX(ms)'],
       results.map(({ workload, requests, perSecond, ms }) => [
         workload,
         requests,

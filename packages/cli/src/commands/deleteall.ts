@@ -6,6 +6,9 @@ import { cleanPath } from '../node/paths.ts'
 import { summarize } from '../node/summary.ts'
 import { counted, sizeText } from '../output/units.ts'
 
+/** Of a dry run: enough to recognize the subtree. */
+const childrenShownMax = 20
+
 export const command = defineCommand({
   arguments: { path: { kind: 'path' } },
   options: {
@@ -42,8 +45,11 @@ so far stay deleted.`,
     if (options.dryRun === true) {
       if (out.json) return out.data({ path, nodes, bytes, ephemerals, sessions, deleted: 0 })
       out.line(`${path}: would delete ${impact}${live}`)
-      for (const [child, count] of summary.children)
-        out.line(`  ${child}  ${counted(count, 'node')}`)
+      const children = [...summary.children]
+      const shown = children.slice(0, childrenShownMax)
+      for (const [child, count] of shown) out.line(`  ${child}  ${counted(count, 'node')}`)
+      if (children.length > shown.length)
+        out.line(`  and ${children.length - shown.length} more children`)
       return
     }
     if (

@@ -4,6 +4,7 @@ import { join, resolve as resolvePath } from 'node:path'
 import { openClient } from '../connection/connect.ts'
 import { connectionSettings, type ConnectionSettings } from '../connection/settings.ts'
 import { secureConnectionString, type TlsFiles } from '../connection/target.ts'
+import { openBrowser } from '../dev/open-browser.ts'
 import { issueCertificates } from '../dev/certificates.ts'
 import { launcher } from '../dev/launcher.ts'
 import { addressOf, Member, type MemberPlan } from '../dev/member.ts'
@@ -40,6 +41,7 @@ export const command = defineCommand({
       kind: 'file',
       help: 'directory of the data, which is kept for the next run',
     },
+    open: { type: 'flag', help: 'open the console in the browser' },
     keep: { type: 'flag', help: 'keep the data at the end' },
   },
   details: `Starts temporary servers on the loopback interface, for experiments and tests, and prints how to connect. Each
@@ -53,6 +55,7 @@ and ZABRA_TLS_KEY), and exits with the exit code of the program.`,
   examples: [
     ['zabra dev', 'one server, until Ctrl-C'],
     ['zabra dev --servers 3', 'an ensemble'],
+    ['zabra dev --open', 'with the web console in your browser'],
     ['zabra dev -- npm test', 'a server for the duration of a test'],
     ['zabra dev --servers 3 --tls', 'the same with TLS'],
     ['zabra dev --servers 3 --data-dir ./zk', 'keeps the data in ./zk'],
@@ -113,10 +116,23 @@ and ZABRA_TLS_KEY), and exits with the exit code of the program.`,
         const { style } = out
         out.line(`${counted(count, 'server')}${hasTls ? ' with TLS' : ''}, ready in ${readyMs} ms`)
         out.line(`  connect  ${style.bold(servers)}`)
-        for (const { id, address, role, admin, pid } of shown)
-          out.line(`  server ${id} ${address}  ${role}  console ${admin}  pid ${pid}`)
+        out.table(
+          [],
+          shown.map(({ id, address, role, admin, pid }) => [
+            `  server ${id}`,
+            address,
+            role,
+            `console ${admin}`,
+            `pid ${pid}`,
+          ]),
+          { isBare: true },
+        )
         out.line(`  data     ${top}${isKept ? '' : ' (deleted at the end; --keep keeps it)'}`)
         out.line(`  shell    zabra shell --servers ${hasTls ? `'${servers}'` : servers}`)
+      }
+      if (options.open === true) {
+        const problem = await openBrowser(shown[0]!.admin, io.env)
+        if (problem !== undefined) out.warn(`no browser was opened: ${problem}`)
       }
       out.note('Ctrl-C stops')
       await untilOver(members, signal, (text) => out.warn(text))

@@ -1,6 +1,4 @@
-import { createWriteStream } from 'node:fs'
-import { rename, rm } from 'node:fs/promises'
-import { once } from 'node:events'
+import { open, rename, rm, type FileHandle } from 'node:fs/promises'
 import { acl as acls } from '@zabra/client'
 import { defineCommand } from '../framework/command.ts'
 import { aclTexts } from '../node/acl-text.ts'
@@ -65,13 +63,13 @@ they belong to sessions.`,
     const progress = out.progress('exporting')
     // Beside its place, so that a failed export does not look like a whole one.
     const draft = output === undefined ? undefined : `${output}.part`
-    const file = draft === undefined ? undefined : createWriteStream(draft)
-    if (file !== undefined) await once(file, 'open')
+    const file = draft === undefined ? undefined : await DraftFile.open(draft)
     let count = 0
     try {
       const write = async (text: string): Promise<void> => {
-        if (file === undefined) out.write(text)
-        else if (!file.write(text)) await once(file, 'drain')
+        if (file !== undefined) return file.write(text)
+        out.write(text)
+        await out.drained()
       }
       let isBegun = false
       const nodes =
@@ -86,12 +84,11 @@ they belong to sessions.`,
         await write(textOf(pathBelow(top, node.path), toFile(node, acls.open)))
       }
       if (file !== undefined) {
-        file.end()
-        await once(file, 'close')
+        await file.finish()
         await rename(draft!, output!)
       }
     } catch (error) {
-      file?.destroy()
+      await file?.close()
       if (draft !== undefined) await rm(draft, { force: true })
       throw error
     }
@@ -100,6 +97,44 @@ they belong to sessions.`,
     else out.note(`exported ${counted(count, 'node')}`)
   },
 })
+
+const writeCharacters = 64 * 1024
+
+/** A file that is written in large parts. Errors reject the call that meets them. */
+class DraftFile {
+  private readonly handle: FileHandle
+  private pending = ''
+
+  static async open(path: string): Promise<DraftFile> {
+    return new DraftFile(await open(path, 'w'))
+  }
+
+  private constructor(handle: FileHandle) {
+    this.handle = handle
+  }
+
+  async write(text: string): Promise<void> {
+    this.pending += text
+    if (this.pending.length >= writeCharacters) await this.flush()
+  }
+
+  /** Writes the rest, and closes the file once the disk has it. */
+  async finish(): Promise<void> {
+    await this.flush()
+    await this.handle.datasync()
+    await this.handle.close()
+  }
+
+  async close(): Promise<void> {
+    await this.handle.close().catch(() => {})
+  }
+
+  private async flush(): Promise<void> {
+    const text = this.pending
+    this.pending = ''
+    await this.handle.appendFile(text)
+  }
+}
 
 /** The part of a snapshot from `top` on. */
 async function* nodesOfSnapshot(

@@ -74,6 +74,7 @@ export const command = defineCommand({
       progress.add()
       if (!matches(node)) continue
       count++
+      await out.drained()
       if (out.json)
         found.push({ path: node.path, stat: node.stat === undefined ? null : statJson(node.stat) })
       else out.line(node.path)

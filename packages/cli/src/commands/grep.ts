@@ -1,6 +1,7 @@
 import { defineCommand } from '../framework/command.ts'
 import { exitCodes } from '../framework/exit-codes.ts'
 import { textOf } from '../node/data.ts'
+import { visible } from '../output/visible.ts'
 import { regexOf } from '../node/patterns.ts'
 import { cleanPath } from '../node/paths.ts'
 import { walk } from '../node/walk.ts'
@@ -29,6 +30,16 @@ export const command = defineCommand({
         ? args.pattern.replaceAll(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`)
         : args.pattern
     const pattern = regexOf(source, options.ignoreCase === true ? 'gi' : 'g')
+    const shown = out.isTerminal ? visible : (part: string): string => part
+    const marked = (line: string): string => {
+      let result = ''
+      let end = 0
+      for (const match of line.matchAll(pattern)) {
+        result += shown(line.slice(end, match.index)) + out.style.red(shown(match[0]))
+        end = match.index + match[0].length
+      }
+      return result + shown(line.slice(end))
+    }
     const client = await connect()
     const progress = out.progress('reading')
     const matches: { path: string; line: number; text: string }[] = []
@@ -39,6 +50,7 @@ export const command = defineCommand({
       data: true,
     })) {
       progress.add()
+      await out.drained()
       if (data === undefined) continue
       // Bytes that are no text are searched as Latin-1, and reported without them.
       const text = textOf(data)
@@ -52,11 +64,7 @@ export const command = defineCommand({
         matches.push(...found.map(({ line, index }) => ({ path, line: index + 1, text: line })))
       else if (options.pathsOnly === true) out.line(path)
       else if (text === undefined) out.line(`${out.style.magenta(path)}: binary data match`)
-      else
-        for (const { line } of found)
-          out.line(
-            `${out.style.magenta(path)}:${line.replaceAll(pattern, (match) => out.style.red(match))}`,
-          )
+      else for (const { line } of found) out.line(`${out.style.magenta(path)}:${marked(line)}`)
     }
     progress.end()
     if (out.json) await out.data({ path: top, matches })

@@ -50,12 +50,16 @@ ms. It writes nothing. Exit code 1 means that a server does not answer.`,
     if (out.json) await out.data({ servers: results })
     else
       out.table(
-        ['SERVER', 'REQUESTS', 'MIN', 'MEAN', 'P50', 'P90', 'P99', 'MAX'],
-        results.map(({ server, count, ms, problem }) =>
-          ms === undefined
-            ? [server, out.style.red(problem)]
-            : [server, count, ms.min, ms.mean, ms.p50, ms.p90, ms.p99, ms.max],
-        ),
+        ['SERVER', 'REQUESTS', 'MIN(ms)', 'MEAN(ms)', 'P50(ms)', 'P90(ms)', 'P99(ms)', 'MAX(ms)'],
+        results.map(({ server, count, ms, problem }) => {
+          const times = [ms?.min, ms?.mean, ms?.p50, ms?.p90, ms?.p99, ms?.max]
+          return [
+            server,
+            count,
+            ...times,
+            ...(problem === undefined ? [] : [out.style.red(problem)]),
+          ]
+        }),
       )
     return results.some(({ problem }) => problem !== undefined) ? exitCodes.no : exitCodes.ok
   },

@@ -42,7 +42,7 @@ time the contender began to wait, which for a holder is before it got the lock.`
       out.table(
         [],
         line.contenders.map((each) => [
-          each.holds ? `  ${green('holds')}` : '  waits',
+          each.holds ? `  ${green(line.kind === 'election' ? 'leads' : 'holds')}` : '  waits',
           each.mode ?? '',
           each.id === '' ? '-' : each.id,
           `session ${hex(each.session)}`,

@@ -2,7 +2,7 @@ import { defineCommand } from '../framework/command.ts'
 import { cleanPath } from '../node/paths.ts'
 import { nextChange } from '../node/next-change.ts'
 import { statJson, statLines } from '../node/stat.ts'
-import { walk } from '../node/walk.ts'
+import { walk, type WalkedNode } from '../node/walk.ts'
 
 export const command = defineCommand({
   arguments: { path: { kind: 'path', optional: true, help: '/ by default' } },
@@ -30,12 +30,17 @@ export const command = defineCommand({
     if (options.recursive === true) {
       const progress = out.progress('reading')
       const paths: string[] = []
+      let top: WalkedNode | undefined
       for await (const node of walk(client, path, { signal })) {
         progress.add()
+        await out.drained()
+        top ??= node
         if (out.json) paths.push(node.path)
         else out.line(node.path)
       }
-      if (out.json) await out.data({ path, paths })
+      const stat = options.stat === true ? top?.stat : undefined
+      if (out.json) await out.data({ path, paths, ...(stat && { stat: statJson(stat) }) })
+      else if (stat !== undefined) for (const line of statLines(stat)) out.line(line)
       return
     }
     const change = options.watch === true ? nextChange(signal) : undefined

@@ -3,8 +3,8 @@ import { exitCodes } from '../framework/exit-codes.ts'
 import { hex } from '../node/stat.ts'
 import { roundMs } from '../output/table.ts'
 import { addressText } from '../ensemble/address.ts'
-import { lagBehind, partsOf, type Answered } from '../ensemble/server-status.ts'
-import { survey } from '../ensemble/survey.ts'
+import { lagBehind, partsOf, releaseText, type Answered } from '../ensemble/server-status.ts'
+import { leads, survey } from '../ensemble/survey.ts'
 
 export const command = defineCommand({
   details: `Asks every member of the ensemble for its state. The members come from the configuration of the ensemble or, if
@@ -53,8 +53,8 @@ means that a member does not answer, or that none leads.`,
         return [
           member.id,
           server,
-          mode === 'leader' || mode === 'standalone' ? green(mode) : mode,
-          status.version,
+          leads(mode) ? green(mode) : mode,
+          releaseText(status),
           partsOf(zxid).epoch,
           hex(zxid),
           lagBehind(newest, zxid),
@@ -87,6 +87,7 @@ function memberJson({ member, status, problem }: Answered, newest: bigint): obje
     ...(status && {
       mode: status.mode,
       version: status.version,
+      zabraVersion: status.zabraVersion ?? null,
       zxid: hex(status.zxid),
       ...partsOf(status.zxid),
       lag: lagBehind(newest, status.zxid) ?? null,

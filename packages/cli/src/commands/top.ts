@@ -1,4 +1,8 @@
 import { defineCommand } from '../framework/command.ts'
+import { elsewhere } from '../framework/describe-error.ts'
+import { CommandError } from '../framework/errors.ts'
+import { exitCodes } from '../framework/exit-codes.ts'
+import { sparkline } from '../output/sparkline.ts'
 import type { Style } from '../output/style.ts'
 import { showLive } from '../output/live.ts'
 import { formatTable, roundMs } from '../output/table.ts'
@@ -7,6 +11,7 @@ import { askOptions } from '../ensemble/ask-options.ts'
 import { ConnectionLists, type ClientConnection } from '../ensemble/connections.ts'
 import { namedMembers, readMembers, type Member } from '../ensemble/members.ts'
 import { askMembers, lagBehind, type Answered } from '../ensemble/server-status.ts'
+import { leads } from '../ensemble/survey.ts'
 import type { AskOptions } from '../ensemble/four-letter.ts'
 
 interface Sample {
@@ -42,12 +47,16 @@ Clients are shown if the servers answer the word cons, or let you list sessions 
     const asking = await askOptions(connection, signal)
     const lists = new ConnectionLists(connection, asking, signal)
     let before: Sample | undefined
+    const totals: number[] = []
     // The first look only gives the numbers that the second is compared with.
     await showLive(out, { intervalMs: interval, count, signal }, async () => {
       const now = await look(members, asking, lists)
       const earlier = before
       before = now
-      if (earlier === undefined) return undefined
+      if (earlier === undefined) {
+        checkAnswers(now)
+        return undefined
+      }
       const seconds = Math.max(1, now.atMs - earlier.atMs) / 1000
       const servers = serverRates(earlier, now, seconds)
       const clients = clientRates(earlier, now, seconds).slice(0, clientsMax)
@@ -55,10 +64,39 @@ Clients are shown if the servers answer the word cons, or let you list sessions 
         out.dataLine({ time: new Date().toISOString(), servers, clients })
         return []
       }
-      return render(servers, clients, out.style)
+      const total = servers.reduce((sum, each) => sum + (each.requestsPerSecond ?? 0), 0)
+      totals.push(total)
+      if (totals.length > totalsMax) totals.shift()
+      const tables = render(servers, clients, out.style)
+      return out.isTerminal ? [headline(totals, interval, out.style), '', ...tables] : tables
     })
   },
 })
+
+/** How many measurements the row of bars shows. */
+const totalsMax = 40
+
+function headline(totals: readonly number[], intervalMs: number, style: Style): string {
+  const time = new Date().toTimeString().slice(0, 8)
+  const total = `${totals.at(-1)!.toLocaleString('en')} requests/s`
+  const every = style.dim(`every ${intervalMs / 1000} s, Ctrl-C ends`)
+  return `${time}  ${style.bold(total)}  ${style.cyan(sparkline(totals))}  ${every}`
+}
+
+/** Fails if no server answers; later, one that stops answering is shown as down. */
+function checkAnswers({ servers }: Sample): void {
+  const [first] = servers
+  if (first === undefined || servers.some(({ status }) => status !== undefined)) return
+  const { client } = first.member
+  throw new CommandError(
+    `${client === undefined ? '' : `${addressText(client)}: `}${first.problem}`,
+    {
+      code: 'unreachable',
+      exitCode: exitCodes.unavailable,
+      hint: elsewhere,
+    },
+  )
+}
 
 async function look(
   members: readonly Member[],
@@ -117,7 +155,9 @@ function serverRates(before: Sample, now: Sample, seconds: number): ServerRate[]
 function clientRates(before: Sample, now: Sample, seconds: number) {
   const key = ({ server, client }: ClientConnection): string => `${server} ${client}`
   const earlier = new Map(before.clients.map((each) => [key(each), each]))
+  // Without a session it is a question such as cons itself.
   return now.clients
+    .filter(({ session }) => session !== undefined)
     .map((each) => ({
       client: each.client,
       server: each.server,
@@ -134,6 +174,11 @@ function clientRates(before: Sample, now: Sample, seconds: number) {
 function rate(before: number | undefined, now: number | undefined, seconds: number): number | null {
   if (before === undefined || now === undefined || now < before) return null
   return Math.round((now - before) / seconds)
+}
+
+function modeText(mode: string, style: Style): string {
+  if (mode.startsWith('down')) return style.red(mode)
+  return leads(mode) ? style.green(mode) : mode
 }
 
 function render(
@@ -157,7 +202,7 @@ function render(
     ],
     servers.map((each) => [
       each.server,
-      each.mode,
+      modeText(each.mode, style),
       cell(each.requestsPerSecond),
       cell(each.lag),
       roundMs(each.latencyMs),

@@ -1,7 +1,8 @@
-import type { Change, Client } from '@zabra/client'
+import { noData, type Change, type Client } from '@zabra/client'
 import { defineCommand } from '../framework/command.ts'
 import type { Invocation } from '../framework/invocation.ts'
 import { Program } from '../holding/program.ts'
+import { dataJson } from '../node/data.ts'
 import { cleanPath } from '../node/paths.ts'
 import { hex } from '../node/stat.ts'
 
@@ -32,6 +33,7 @@ program always sees the last state.`,
     const withData = options.data === true || program.length > 0
     let seen = 0
     for await (const change of client.watch(path, { recursive, initial, signal, renew: true })) {
+      await out.drained()
       const data = withData && hasData(change) ? await dataOf(client, change.path) : undefined
       if (program.length > 0) {
         const code = await runFor(invocation, change, data)
@@ -67,7 +69,7 @@ function changeJson(change: Change, data: Uint8Array | undefined): object {
     path,
     zxid: zxid === undefined ? null : hex(zxid),
     missed,
-    ...(data === undefined ? {} : { data: Buffer.from(data).toString('base64') }),
+    ...(data === undefined ? {} : dataJson(data === noData ? null : data)),
   }
 }
 

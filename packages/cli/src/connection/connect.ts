@@ -1,4 +1,5 @@
 import type { Client, TlsOptions } from '@zabra/client'
+import { UsageError } from '../framework/errors.ts'
 import type { ConnectionSettings } from './settings.ts'
 import type { TlsFiles } from './target.ts'
 
@@ -16,7 +17,14 @@ export async function openClient(
 ): Promise<Client> {
   // The code of the client is loaded while the command line is known to be right, and not before.
   const { Client } = await import('@zabra/client')
-  const client = new Client(await clientOptions(settings, isLasting))
+  const options = await clientOptions(settings, isLasting)
+  let client: Client
+  try {
+    client = new Client(options)
+  } catch (error) {
+    // It refuses servers and identities that are none.
+    throw new UsageError((error as Error).message, 'for example --servers 10.0.0.1:2181')
+  }
   const slow = onSlow === undefined ? undefined : setTimeout(onSlow, 1000)
   try {
     await client.connected({ signal, timeoutMs: settings.timeoutMs })

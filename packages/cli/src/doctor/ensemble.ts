@@ -5,6 +5,7 @@ import type { ConnectionSettings } from '../connection/settings.ts'
 import { addressText, type Address } from '../ensemble/address.ts'
 import { networkReason } from '../ensemble/network-reason.ts'
 import type { Finding } from '../ensemble/judge.ts'
+import { releaseText } from '../ensemble/server-status.ts'
 import type { Survey } from '../ensemble/survey.ts'
 
 /** Whether all members hold the same configuration and run the same release. */
@@ -16,7 +17,7 @@ export async function examineMembers(
   const up = answers.flatMap(({ member, status }) =>
     status === undefined || member.client === undefined
       ? []
-      : [{ name: addressText(member.client), version: status.version }],
+      : [{ name: addressText(member.client), version: releaseText(status) }],
   )
   if (up.length < 2) return []
   const texts = await Promise.all(

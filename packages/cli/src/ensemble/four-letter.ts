@@ -30,12 +30,14 @@ export async function askWord(
   word: string,
   { timeoutMs, tls, signal }: AskOptions,
 ): Promise<string> {
+  signal?.throwIfAborted()
   const socket = await open(address, tls)
   const chunks: Buffer[] = []
+  const abort = (): void => void socket.destroy(signal!.reason as Error)
   try {
     await new Promise<void>((resolve, reject) => {
       socket.setTimeout(timeoutMs, () => reject(new Error(`no answer within ${timeoutMs} ms`)))
-      signal?.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
+      signal?.addEventListener('abort', abort, { once: true })
       socket.on('data', (chunk: Buffer) => chunks.push(chunk))
       socket.on('end', () => resolve())
       socket.on('close', () => resolve())
@@ -48,6 +50,7 @@ export async function askWord(
     // Some servers reset the connection behind their answer.
     if (chunks.length === 0) throw unreachable(address, error)
   } finally {
+    signal?.removeEventListener('abort', abort)
     socket.destroy()
   }
   const answer = Buffer.concat(chunks).toString()

@@ -12,5 +12,7 @@ const reasons: Readonly<Record<string, string>> = {
 /** Why a server cannot be reached, in words. */
 export function networkReason(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException
+  const { reason } = error as { readonly reason?: string }
+  if (reason !== undefined && code?.startsWith('ERR_SSL_') === true) return `TLS: ${reason}`
   return (code === undefined ? undefined : reasons[code]) ?? message
 }

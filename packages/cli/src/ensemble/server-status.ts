@@ -7,7 +7,10 @@ export type Mode = 'leader' | 'follower' | 'observer' | 'standalone' | 'read-onl
 /** The status that a server reports. */
 export interface ServerStatus {
   readonly mode: Mode
+  /** Of ZooKeeper; for zabra, the release that it stands for. */
   readonly version: string
+  /** Undefined for a server of Apache. */
+  readonly zabraVersion: string | undefined
   readonly zxid: bigint
   readonly connections: number
   readonly nodes: number
@@ -65,11 +68,13 @@ export function parseStatus(srvr: string, mntr: string | undefined): ServerStatu
   const mode = field('Mode')
   const zxid = field('Zxid')
   if (mode === undefined || zxid === undefined) return undefined
+  const version = field('Zookeeper version')?.split(',')[0] ?? ''
   const [, average = '0', max = '0'] =
     /^[\d.]+\/([\d.]+)\/([\d.]+)$/.exec(field('Latency min/avg/max') ?? '') ?? []
   return {
     mode: mode as Mode,
-    version: field('Zookeeper version')?.split(',')[0]?.split('-')[0] ?? '',
+    version: version.split('-')[0]!,
+    zabraVersion: /-zabra-(.+)$/.exec(version)?.[1],
     zxid: BigInt(zxid),
     connections: Number(field('Connections') ?? 0),
     nodes: Number(field('Node count') ?? 0),
@@ -79,6 +84,11 @@ export function parseStatus(srvr: string, mntr: string | undefined): ServerStatu
     sent: Number(field('Sent') ?? 0),
     metrics: mntr === undefined ? undefined : parseMetrics(mntr),
   }
+}
+
+/** `zabra 0.1.0`, or the version of Apache's server. */
+export function releaseText({ version, zabraVersion }: ServerStatus): string {
+  return zabraVersion === undefined ? version : `zabra ${zabraVersion}`
 }
 
 function parseMetrics(text: string): ReadonlyMap<string, number> {

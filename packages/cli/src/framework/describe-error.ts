@@ -1,4 +1,5 @@
 import type { ZabraError } from '@zabra/client'
+import { tlsAdvice } from '../connection/tls-advice.ts'
 import { CommandError } from './errors.ts'
 import { exitCodes, type ExitCode } from './exit-codes.ts'
 
@@ -19,7 +20,8 @@ interface Advice {
   readonly hint?: (path: string) => string
 }
 
-const elsewhere =
+/** What to try when no server can be reached. */
+export const elsewhere =
   '--servers HOST:PORT, --context NAME or ZABRA_SERVERS name other servers; `zabra dev` starts one'
 
 const advices: Readonly<Record<string, Advice>> = {
@@ -131,7 +133,7 @@ function describeClientError(error: ZabraError): ErrorReport {
     code,
     message,
     path,
-    hint: advice?.hint?.(path ?? '/'),
+    hint: tlsAdvice(error.cause) ?? advice?.hint?.(path ?? '/'),
     exitCode: advice?.exitCode ?? exitCodes.failed,
   }
 }

@@ -7,11 +7,12 @@ import { kebab, metavar } from './names.ts'
 import { commonOptions } from './parse.ts'
 import { resolveCommand } from './run.ts'
 
-/** The text of `zabra help WORDS`. */
+/** The text of `zabra help WORDS`. A shell is connected, so options to connect are left out there. */
 export async function helpFor(
   table: CommandTable,
   words: readonly string[],
   style: Style,
+  { isInShell = false }: { readonly isInShell?: boolean } = {},
 ): Promise<string> {
   if (words.length === 0) return overview(style)
   const resolved = await resolveCommand(table, words)
@@ -24,7 +25,7 @@ export async function helpFor(
     case 'group':
       return helpOfGroup(name, command, style)
     case 'command': {
-      const text = helpOfCommand(name, summary, command, style)
+      const text = helpOfCommand(name, summary, command, style, isInShell)
       return group === undefined ? text : `${text}\n${helpOfGroup(name, group, style)}`
     }
   }
@@ -52,7 +53,13 @@ function overview(style: Style): string {
   return parts.join('\n')
 }
 
-function helpOfCommand(name: string, summary: string, command: Command, style: Style): string {
+function helpOfCommand(
+  name: string,
+  summary: string,
+  command: Command,
+  style: Style,
+  isInShell: boolean,
+): string {
   const own = command.options ?? {}
   const common: Options = Object.fromEntries(
     Object.entries(commonOptions).filter(([key]) => !Object.hasOwn(own, key)),
@@ -64,18 +71,18 @@ function helpOfCommand(name: string, summary: string, command: Command, style: S
   if (explained.length > 0) parts.push(`${style.bold('Arguments:')}\n${pairs(explained)}`)
   if (command.details !== undefined) parts.push(`${command.details.trim()}\n`)
   parts.push(`${style.bold('Options:')}\n${pairs([...optionLines(own), ...optionLines(common)])}`)
-  if (command.offline !== true) {
-    const connecting: Options = Object.fromEntries(
-      Object.entries(connectionOptions).filter(([key]) => !Object.hasOwn(own, key)),
-    )
-    parts.push(`${style.bold('Options to connect:')}\n${pairs(optionLines(connecting))}`)
-  }
   if (command.examples.length > 0)
     parts.push(
       `${style.bold('Examples:')}\n${command.examples
         .map(([line, meaning]) => `  ${line}\n      ${meaning}\n`)
         .join('')}`,
     )
+  if (command.offline !== true && !isInShell) {
+    const connecting: Options = Object.fromEntries(
+      Object.entries(connectionOptions).filter(([key]) => !Object.hasOwn(own, key)),
+    )
+    parts.push(`${style.bold('Options to connect:')}\n${pairs(optionLines(connecting))}`)
+  }
   return parts.join('\n')
 }
 

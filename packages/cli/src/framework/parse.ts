@@ -3,6 +3,7 @@ import { connectionOptions } from '../connection/options.ts'
 import type { Argument, Command, Option, Options } from './command.ts'
 import { UsageError } from './errors.ts'
 import { kebab, metavar } from './names.ts'
+import { nearest } from './nearest.ts'
 import { parseDuration, parseInteger, parseSize } from './values.ts'
 
 /** Options that every command has. */
@@ -68,16 +69,22 @@ function parseWords(options: Options, words: readonly string[]) {
   try {
     return parseArgs({ args: [...words], options: config, allowPositionals: true })
   } catch (error) {
-    throw new UsageError(plainMessage(error as Error & { code?: string }))
+    const { message, code } = error as Error & { code?: string }
+    if (code !== 'ERR_PARSE_ARGS_UNKNOWN_OPTION') throw new UsageError(plainMessage(message))
+    const [, option = ''] = /'(-[^']*)'/.exec(message) ?? []
+    const near = nearest(
+      option,
+      Object.keys(options).map((key) => `--${kebab(key)}`),
+    )
+    throw new UsageError(
+      `unknown option ${option}`,
+      near === undefined ? undefined : `did you mean ${near}?`,
+    )
   }
 }
 
 /** Node's sentences end in advice about `--` that only helps sometimes. */
-function plainMessage({ message, code }: Error & { code?: string }): string {
-  if (code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION') {
-    const [, option = ''] = /'(-[^']*)'/.exec(message) ?? []
-    return `unknown option ${option}`
-  }
+function plainMessage(message: string): string {
   const [sentence = message] = message.split(/\.\s|\n/)
   return sentence.replace(/^Option/, 'option').replace(/ <value>/, '')
 }

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import type { Client } from '@zabra/client'
 import { Output } from '../output/output.ts'
 import {
@@ -123,14 +124,14 @@ async function runWords(
 async function showHelp(
   table: CommandTable,
   words: readonly string[],
-  { io = processIo }: RunOptions,
+  { io = processIo, client }: RunOptions,
   isMistake: boolean,
 ): Promise<number> {
   const { helpFor } = await import('./help.ts')
   const { chooseStyle } = await import('../output/style.ts')
   const stream = isMistake ? io.stderr : io.stdout
   const style = chooseStyle(stream.isTTY === true, undefined, io.env)
-  stream.write(await helpFor(table, words, style))
+  stream.write(await helpFor(table, words, style, { isInShell: client !== undefined }))
   return isMistake ? exitCodes.usage : exitCodes.ok
 }
 
@@ -210,6 +211,8 @@ async function connect(
 /** The first signal asks the command to end, the second ends the process. */
 function onInterrupt(): { readonly signal: AbortSignal; stop(): void } {
   const controller = new AbortController()
+  // One listener for each request in flight is no leak.
+  setMaxListeners(0, controller.signal)
   const abort = (): void => {
     if (controller.signal.aborted) process.exit(exitCodes.interrupted)
     controller.abort()

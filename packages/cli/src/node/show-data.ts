@@ -1,4 +1,5 @@
 import type { Output } from '../output/output.ts'
+import { hasControls } from '../output/visible.ts'
 import { textOf } from './data.ts'
 
 /** Prints data: for people on a terminal, as they are elsewhere. */
@@ -16,14 +17,4 @@ export async function showData(data: Uint8Array, out: Output): Promise<void> {
   }
   const { prettyJson } = await import('../output/colored-json.ts')
   out.line(prettyJson(text, out.style) ?? text)
-}
-
-/** Sequences that a terminal would obey. */
-function hasControls(text: string): boolean {
-  for (let i = 0; i < text.length; i++) {
-    const code = text.charCodeAt(i)
-    const isBlank = code === 9 || code === 10 || code === 13
-    if ((code < 0x20 && !isBlank) || (code >= 0x7f && code < 0xa0)) return true
-  }
-  return false
 }

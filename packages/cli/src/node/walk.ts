@@ -21,6 +21,8 @@ export interface WalkedNode {
 
 export interface WalkOptions {
   readonly depthMax?: number | undefined
+  /** Of each node, only so many children, the first ones. */
+  readonly childrenMax?: number | undefined
   readonly signal?: AbortSignal | undefined
   /** A node to leave out, with everything below it. */
   readonly skip?: ((path: string) => boolean) | undefined
@@ -41,7 +43,7 @@ const inFlightMax = 256
 export async function* walk(
   client: Client,
   top: string,
-  { depthMax = Infinity, signal, skip, data, acl }: WalkOptions = {},
+  { depthMax = Infinity, childrenMax = Infinity, signal, skip, data, acl }: WalkOptions = {},
 ): AsyncGenerator<WalkedNode, void, undefined> {
   interface Pending {
     readonly path: string
@@ -73,7 +75,7 @@ export async function* walk(
     }
     yield node
     if (next.depth >= depthMax) continue
-    for (const name of node.children.toReversed()) {
+    for (const name of node.children.slice(0, childrenMax).toReversed()) {
       const path = joinPath(node.path, name)
       if (skip?.(path) !== true) stack.push({ path, depth: next.depth + 1, reading: undefined })
     }

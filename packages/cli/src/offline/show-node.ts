@@ -1,5 +1,6 @@
 import type { Output } from '../output/output.ts'
 import { storedKind } from '@zabra/protocol'
+import { dataJson } from '../node/data.ts'
 import { hex, isoTime } from '../node/stat.ts'
 import type { StoredNode } from './snapshots.ts'
 
@@ -17,7 +18,7 @@ export function showNode({ path, data, stat }: StoredNode, out: Output, withData
       ctime: isoTime(stat.ctime),
       mtime: isoTime(stat.mtime),
       ephemeralOwner: kind === 'ephemeral' ? hex(stat.ephemeralOwner) : null,
-      ...(withData ? { data: data === null ? null : Buffer.from(data).toString('base64') } : {}),
+      ...(withData ? dataJson(data) : {}),
     })
     return
   }

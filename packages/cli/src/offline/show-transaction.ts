@@ -1,4 +1,5 @@
 import type { Output } from '../output/output.ts'
+import { dataJson } from '../node/data.ts'
 import { hex } from '../node/stat.ts'
 import type { LoggedChange, Transaction } from './transactions.ts'
 
@@ -46,7 +47,7 @@ function transactionJson(txn: Transaction, withData: boolean): object {
       ...(change.version === undefined ? {} : { version: change.version }),
       ...(change.error === undefined ? {} : { error: change.error }),
       ...(data === undefined ? {} : { bytes: data.length }),
-      ...(data === undefined || !withData ? {} : { data: Buffer.from(data).toString('base64') }),
+      ...(data === undefined || !withData ? {} : dataJson(data)),
     })),
     digest: digest === undefined ? null : hex(digest),
     file,

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import type { Io } from '../framework/io.ts'
 import { Progress } from './progress.ts'
 import { chooseStyle, type Style } from './style.ts'
@@ -45,6 +46,12 @@ export class Output {
   write(text: string | Uint8Array): void {
     this.hideProgress()
     this.io.stdout.write(text)
+  }
+
+  /** Waits until a slow reader of stdout has caught up; for output of any length. */
+  async drained(): Promise<void> {
+    const { stdout } = this.io
+    if (stdout.writableNeedDrain) await once(stdout, 'drain')
   }
 
   line(text = ''): void {

@@ -14,7 +14,7 @@ export interface Style {
 const escape = '\u001b['
 
 function wrap(on: number, off: number) {
-  return (text: string): string => `${escape}${on}m${text}${escape}${off}m`
+  return (text: string): string => (text === '' ? '' : `${escape}${on}m${text}${escape}${off}m`)
 }
 
 const same = (text: string): string => text
@@ -57,7 +57,10 @@ export function chooseStyle(
   return isWanted ? colorStyle : plainStyle
 }
 
-const sequences = new RegExp(`${escape.replace('[', String.raw`\[`)}[0-9;]*m`, 'g')
+/** What a style wraps text in, as the source of a regular expression. */
+export const sequence = `${escape.replace('[', String.raw`\[`)}[0-9;]*m`
+
+const sequences = new RegExp(sequence, 'g')
 
 /** Columns that a text takes on a terminal: no escape sequences, wide characters count twice. */
 export function widthOf(text: string): number {

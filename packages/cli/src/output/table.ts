@@ -1,6 +1,6 @@
 import { widthOf, type Style } from './style.ts'
 
-/** Numbers are aligned right. */
+/** Numbers, and numbers with a unit such as `1.5 MiB`, are aligned right. */
 export type Cell = string | number | bigint | undefined
 
 export interface TableOptions {
@@ -38,8 +38,12 @@ export function formatTable(
 }
 
 function isNumber(cell: Cell): boolean {
+  if (typeof cell === 'string') return quantity.test(cell)
   return typeof cell === 'number' || typeof cell === 'bigint' || cell === undefined
 }
+
+/** `1.5 MiB`, `12 min`. */
+const quantity = /^\d+(?:\.\d+)? (?:B|[KMGT]iB|ms|s|min|h|d)$/
 
 function pad(text: string, width: number, isRight: boolean): string {
   const blanks = ' '.repeat(Math.max(0, width - widthOf(text)))

@@ -29,6 +29,8 @@ const notFoundCode = 127
 export interface Surface {
   /** Prints between commands, above the prompt where there is one. */
   announce(text: string): void
+  /** Tells of the connection to people; without it, as zkCli.sh does. */
+  announceState?(name: State['name']): void
   confirm(question: string, flag: string): Promise<boolean>
   handOver<T>(act: () => Promise<T>): Promise<T>
 }
@@ -207,6 +209,11 @@ export class ShellSession {
   }
 
   private stateChanged({ name }: State, before: State): void {
+    if (this.surface.announceState !== undefined && this.watches.isPrinting) {
+      if (name !== before.name) this.surface.announceState(name)
+      this.onState()
+      return
+    }
     if (name === 'connected') this.watches.tellState('SyncConnected')
     if (name === 'suspended') this.watches.tellState('Disconnected')
     if (name === 'expired' && before.name !== 'expired') this.watches.tellState('Expired')

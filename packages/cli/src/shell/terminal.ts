@@ -5,11 +5,13 @@ import {
   moveCursor,
   type Interface,
 } from 'node:readline'
+import type { State } from '@zabra/client'
 import type { ConnectionSettings } from '../connection/settings.ts'
 import type { Io } from '../framework/io.ts'
 import type { Output } from '../output/output.ts'
 import { completeLine } from './completer.ts'
 import { HistoryFile, mayBeKept } from './history-file.ts'
+import { hex } from '../node/stat.ts'
 import { ShellSession } from './session.ts'
 
 /** The shell on a terminal: a prompt, completion, history, Ctrl-C. */
@@ -41,6 +43,7 @@ class Terminal {
     this.historyFile = new HistoryFile(io.env)
     this.session = new ShellSession(settings, io, out, {
       announce: (text) => this.announce(text),
+      announceState: (name) => this.announceState(name),
       confirm: (question) => this.confirm(question),
       handOver: (act) => this.handOver(act),
     })
@@ -94,7 +97,11 @@ class Terminal {
 
   private async executeWaiting(): Promise<void> {
     const { session } = this
+    let isFirst = true
     for (let line = this.waiting.shift(); line !== undefined; line = this.waiting.shift()) {
+      // Lines that were pasted or typed ahead are far above by now.
+      if (!isFirst && line.trim() !== '') this.out.line(this.promptText() + line)
+      isFirst = false
       this.running = new AbortController()
       session.signal = this.running.signal
       await session.execute(line)
@@ -116,6 +123,8 @@ class Terminal {
       running.abort()
     } else {
       const wasEmpty = reader.line === ''
+      // To the end of the line, so that what is typed stays readable.
+      reader.write(null, { ctrl: true, name: 'e' })
       this.io.stdout.write(wasEmpty ? '\n(Ctrl-D or `quit` leaves)\n' : '^C\n')
       Object.assign(reader, { line: '', cursor: 0 })
       this.prompt()
@@ -133,7 +142,7 @@ class Terminal {
     const state = session.stateName
     const color =
       state === 'CONNECTED' ? style.green : state === 'CONNECTING' ? style.yellow : style.red
-    return `[zabra: ${session.settings.servers}(${color(state)}) ${session.number}] `
+    return `[zabra: ${placeOf(session.settings)}(${color(state)}) ${session.number}] `
   }
 
   /** The connection came or went while a line is typed. */
@@ -151,6 +160,19 @@ class Terminal {
     clearScreenDown(stdout)
     stdout.write(text)
     this.prompt()
+  }
+
+  /** The prompt shows the state; what a user must know besides is when it changed, and why. */
+  private announceState(name: State['name']): void {
+    const { session, out } = this
+    const { style } = out
+    const id = session.clientIfAny?.session?.id
+    if (name === 'connected' && id !== undefined)
+      this.announce(style.dim(`connected, session ${hex(id)}\n`))
+    if (name === 'suspended')
+      this.announce(style.yellow('disconnected; trying until the session expires\n'))
+    if (name === 'expired')
+      this.announce(style.red('the session has expired; `connect` opens another one\n'))
   }
 
   private confirm(question: string): Promise<boolean> {
@@ -186,4 +208,14 @@ class Terminal {
       this.isHandedOver = false
     }
   }
+}
+
+/** Where a shell is, in a few words: its context, or its first server and how many more. */
+function placeOf({ servers, origin }: ConnectionSettings): string {
+  if (origin.startsWith('context ')) return origin.slice('context '.length)
+  const slash = servers.indexOf('/')
+  const [hosts, chroot] =
+    slash < 0 ? [servers, ''] : [servers.slice(0, slash), servers.slice(slash)]
+  const [first = '', ...others] = hosts.split(',')
+  return `${first}${others.length === 0 ? '' : `,+${others.length}`}${chroot}`
 }

@@ -25,6 +25,7 @@ export const command = defineCommand({
     const { point } = args
     if (options.tree === true) {
       for await (const node of source.subtree(path, point, options.data === true)) {
+        await out.drained()
         if (out.json) out.dataLine(node)
         else {
           const kind = node.kind === 'persistent' ? '' : ` ${node.kind}`

@@ -42,6 +42,7 @@ show everything. Exit code 1: there are none.`,
       limit: options.limit ?? 100,
     })) {
       count++
+      await out.drained()
       showChange(change, out)
     }
     return count === 0 ? exitCodes.no : exitCodes.ok

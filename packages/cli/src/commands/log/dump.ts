@@ -12,7 +12,9 @@ export const command = defineCommand({
     ['zabra log dump /var/lib/zookeeper --data --json', 'all logs, with data, as JSON lines'],
   ],
   async run({ args, options, out, signal }) {
-    for await (const txn of transactionsOf(await findLogs(args.path), signal))
+    for await (const txn of transactionsOf(await findLogs(args.path), signal)) {
+      await out.drained()
       showTransaction(txn, out, options.data === true)
+    }
   },
 })

@@ -23,6 +23,7 @@ export const command = defineCommand({
       progress.add()
       if (!isWanted(txn)) continue
       count++
+      await out.drained()
       showTransaction(txn, out, options.data === true)
     }
     progress.end()

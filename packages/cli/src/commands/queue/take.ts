@@ -3,6 +3,7 @@ import { PriorityQueue, Queue } from '@zabra/recipes'
 import { defineCommand } from '../../framework/command.ts'
 import { exitCodes } from '../../framework/exit-codes.ts'
 import { checkGrace, codeOf, defaultGraceMs, runHolding } from '../../holding/run-holding.ts'
+import { dataJson } from '../../node/data.ts'
 import { cleanPath } from '../../node/paths.ts'
 
 export const command = defineCommand({
@@ -10,6 +11,7 @@ export const command = defineCommand({
   options: {
     wait: { type: 'duration', help: 'give up if there is no item in this time; 0 does not wait' },
     byPriority: { type: 'flag', help: 'take the lowest priority first; all consumers must agree' },
+    raw: { type: 'flag', help: 'print the bytes unchanged, without a line feed at the end' },
     grace: {
       type: 'duration',
       help: 'time for the program to stop before another consumer may get the item (5s)',
@@ -50,12 +52,10 @@ program fails, the item goes back and is handed out again. Exit code 1 means tha
       }
       if (program.length === 0) {
         await item.complete({ signal })
-        const text = Buffer.from(item.data)
-        if (out.json)
-          await out.data({ path, item: { base64: text.toString('base64'), text: text.toString() } })
+        if (out.json) await out.data({ path, item: dataJson(item.data) })
         else {
           out.write(item.data)
-          if (out.isTerminal) out.line()
+          if (options.raw !== true) out.line()
         }
         return exitCodes.ok
       }
