@@ -130,6 +130,24 @@ test('zabra top without a server is exit code 3', async () => {
   expect([code, stderr]).toEqual([3, expect.stringMatching(/connection refused\n.*zabra dev/)])
 })
 
+test('a command that needs zabra says that a server is Apache ZooKeeper', async () => {
+  const answers: Readonly<Record<string, string>> = {
+    conf: 'clientPort=2181\n',
+    srvr: 'Zookeeper version: 3.8.0-abc, built on 2022\nZxid: 0x0\nMode: standalone\n',
+  }
+  const apache = createServer((socket) => {
+    socket.once('data', (word: Buffer) => socket.end(answers[word.toString()] ?? ''))
+  })
+  await new Promise<void>((resolve) => apache.listen(0, '127.0.0.1', resolve))
+  const { port } = apache.address() as { port: number }
+  const { code, stderr } = await zabra('history', 'ls', '--servers', `127.0.0.1:${port}`)
+  expect([code, stderr]).toEqual([
+    7,
+    expect.stringMatching(/is Apache ZooKeeper 3\.8\.0\n.*zabra log/),
+  ])
+  await new Promise((resolve) => apache.close(resolve))
+})
+
 test('a question to a server leaves nothing on the signal that would end it', async () => {
   const { signal } = new AbortController()
   const address = parseAddress(server.connectString)

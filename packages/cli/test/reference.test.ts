@@ -43,7 +43,7 @@ test('the reference has the help of every command', async () => {
 })
 
 /** Commands that print no result of their own. */
-const silent = ['lock', 'semaphore', 'create', 'dev', 'shell', 'server', 'completion']
+const silent = ['context rm', 'lock', 'semaphore', 'create', 'dev', 'shell', 'server', 'completion']
 
 test('the shape of the JSON of every command is documented', async () => {
   const rows = ['command', 'command-coordination', 'command-operations'].flatMap((page) =>

@@ -1,6 +1,10 @@
 import { connect, type Client } from '@zabra/client'
 import { startServer, type RunningServer } from '@zabra/server'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { plainStyle } from '../src/output/style.ts'
+import { shellHelp } from '../src/shell/help.ts'
+import { flagMeanings } from '../src/shell/zk/flag-meanings.ts'
+import { zkCommands } from '../src/shell/zk/index.ts'
 import { lastWord, quoted, tokenize } from '../src/shell/tokenize.ts'
 import { zkDate } from '../src/shell/zk/format.ts'
 import { runZabra } from './support/program.ts'
@@ -107,4 +111,19 @@ test('Ctrl-C ends a shell with a pipe that waits', async () => {
   controller.abort()
   await running
   expect(await client.exists('/waits')).toBeUndefined()
+})
+
+test('help explains every flag of a command of zkCli.sh', () => {
+  for (const [name, { flags = {} }] of Object.entries(zkCommands)) {
+    const shown = shellHelp(name, plainStyle)
+    for (const flag of Object.keys(flags))
+      expect([name, shown]).toEqual([
+        name,
+        expect.stringMatching(new RegExp(`^  -${flag} +\\S`, 'm')),
+      ])
+  }
+  const known = Object.entries(flagMeanings).flatMap(([name, meanings]) =>
+    Object.keys(meanings).filter((flag) => zkCommands[name]?.flags?.[flag] === undefined),
+  )
+  expect(known).toEqual([])
 })

@@ -25,11 +25,14 @@ afterAll(async () => {
   rmSync(folder, { recursive: true })
 })
 
-const env = (): Record<string, string> => ({ ...process.env, ZABRA_SERVERS: server.connectString })
+const env = (): Record<string, string> => ({ ZABRA_SERVERS: server.connectString })
 
 function started(words: readonly string[]) {
   const [program = '', ...args] = zabraCommand
-  return spawn(program, [...args, ...words], { env: env(), stdio: ['ignore', 'pipe', 'ignore'] })
+  return spawn(program, [...args, ...words], {
+    env: { ...process.env, ...env() },
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
 }
 
 test('a slow reader of a pipe gets all of a long output', async () => {

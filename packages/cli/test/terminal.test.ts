@@ -127,6 +127,24 @@ describe.skipIf(!hasTmux)('the shell on a terminal', () => {
     await again.shows(/ls \/banana$/)
   })
 
+  test('Ctrl-R searches the history', async () => {
+    await using terminal = await opened()
+    await terminal.type('ls /banana', 'Enter', 'get /apple', 'Enter', 'ls /apple', 'Enter')
+    await terminal.shows(/ 3\]$/)
+    await terminal.type('half', 'C-r', 'ls')
+    await terminal.shows(/\n\(search\) ls: ls \/apple$/)
+    await terminal.type('C-r')
+    await terminal.shows(/\n\(search\) ls: ls \/banana$/)
+    await terminal.type('x')
+    await terminal.shows(/\n\(search finds nothing\) lsx:$/)
+    await terminal.type('C-g')
+    await terminal.shows(/ 3\] half$/)
+    await terminal.type('C-r', '/ban', 'C-e')
+    await terminal.shows(/ 3\] ls \/banana$/)
+    await terminal.type('Enter')
+    await terminal.shows(/\n\[\]\n.* 4\]$/)
+  })
+
   test('asks before it deletes a tree, lends its terminal to an editor, and takes it back', async () => {
     writeFileSync(join(folder, 'editor'), '#!/bin/sh\nread line\nprintf %s "$line" > "$1"\n', {
       mode: 0o755,

@@ -101,7 +101,7 @@ export class ServerSource implements BackupSource {
         const isLast = count + 1 >= bases.length * (isWorthRetrying(problem) ? roundsMax : 1)
         if (isLast) throw summary(problems)
         if (bases.length > 1 || isWorthRetrying(problem))
-          options.note(`${this.name}: ${problem.message}; trying again`)
+          options.note(`${problemText(this.name, problem)}; trying again`)
         this.current = (this.current + 1) % bases.length
         if (this.current === 0) await delay(pauseMs, undefined, { signal: options.signal })
       }
@@ -161,9 +161,12 @@ function noAnswer(base: string): CommandError {
 function summary(problems: ReadonlyMap<string, CommandError>): CommandError {
   const [first] = problems.values()
   if (problems.size === 1) return first!
-  const texts = [...problems].map(([base, { message }]) =>
-    message.startsWith(base) ? message : `${base}: ${message}`,
-  )
+  const texts = [...problems].map(([base, problem]) => problemText(base, problem))
   const { code, exitCode, hint } = first!
   return new CommandError(texts.join('; '), { code, exitCode, hint, cause: first })
+}
+
+/** Some problems name the server already. */
+function problemText(name: string, { message }: Error): string {
+  return message.startsWith(`${name}: `) ? message : `${name}: ${message}`
 }

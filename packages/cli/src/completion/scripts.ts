@@ -4,19 +4,33 @@
  * one candidate a line, with its meaning behind a tab.
  */
 export const scripts = {
+  // Bash splits words at : and =, and leaves backslashes in them. What it replaces is the last part only.
   bash: `_zabra() {
-  local lines mode line word="\${COMP_WORDS[COMP_CWORD]}"
+  local lines mode line i part last before="" words=()
+  for ((i = 1; i <= COMP_CWORD; i++)); do
+    part="\${COMP_WORDS[i]}"
+    if ((\${#words[@]} > 0)) && [[ "$part" == [:=]* || "$before" == *[:=] ]]; then
+      words[\${#words[@]}-1]+="\${part//\\\\/}"
+    else
+      words+=("\${part//\\\\/}")
+    fi
+    before="$part"
+  done
+  last="\${words[\${#words[@]}-1]}"
+  part="\${part//\\\\/}"
+  [[ "$part" == [:=] ]] && part=""
   COMPREPLY=()
-  mapfile -t lines < <(zabra complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
+  mapfile -t lines < <(zabra complete -- "\${words[@]}" 2>/dev/null)
   mode="\${lines[0]}"
   if [[ "$mode" == ":file" ]]; then
     compopt -o filenames
-    mapfile -t COMPREPLY < <(compgen -f -- "$word")
+    mapfile -t COMPREPLY < <(compgen -f -- "$part")
     return
   fi
   [[ "$mode" == ":path" ]] && compopt -o nospace
   for line in "\${lines[@]:1}"; do
-    COMPREPLY+=("$(printf '%q' "\${line%%$'\\t'*}")")
+    line="\${line%%$'\\t'*}"
+    COMPREPLY+=("$(printf '%q' "\${line#"\${last%"$part"}"}")")
   done
 }
 complete -F _zabra zabra
@@ -25,7 +39,7 @@ complete -F _zabra zabra
 _zabra() {
   local -a lines values
   local mode line
-  lines=("\${(@f)$(zabra complete -- "\${(@)words[2,CURRENT]}" 2>/dev/null)}")
+  lines=("\${(@f)$(zabra complete -- "\${(@Q)words[2,CURRENT]}" 2>/dev/null)}")
   mode="\${lines[1]}"
   if [[ "$mode" == ":file" ]]; then
     _files
@@ -53,6 +67,10 @@ fi
     __fish_complete_path (commandline -ct)
   else
     printf '%s\\n' $lines[2..-1]
+    # Two candidates, so that there is no blank behind the path.
+    if test "$lines[1]" = ":path"; and test (count $lines) -eq 2
+      string split -m 1 -f 1 \\t $lines[2] | string replace -r '$' /
+    end
   end
 end
 complete -c zabra -f -a '(__zabra_complete)'

@@ -3,10 +3,11 @@ import { CommandError, UsageError } from '../framework/errors.ts'
 import { exitCodes, type ExitCode } from '../framework/exit-codes.ts'
 import type { ConnectionSettings } from '../connection/settings.ts'
 import { tlsOptions } from '../connection/connect.ts'
-import { addressesOf, type Address } from './address.ts'
+import { addressesOf, addressText, type Address } from './address.ts'
 import { askOptions } from './ask-options.ts'
 import { askWord, type AskOptions } from './four-letter.ts'
 import { networkReason } from './network-reason.ts'
+import { parseStatus } from './server-status.ts'
 
 export interface AdminRequest {
   /** `http://host:8080`. */
@@ -63,17 +64,34 @@ export async function adminBases(
   return Promise.all(addressesOf(settings.servers).map((server) => adminBase(server, options)))
 }
 
-/** The admin port as the server itself names it in `conf`; the usual port if it does not. */
+/**
+ * The admin port as the server itself names it in `conf`; the usual port if it does not. Fails for a
+ * server of Apache, whose admin port has nothing of what commands ask.
+ */
 export async function adminBase(server: Address, options: AskOptions): Promise<string> {
   const conf = await askWord(server, 'conf', options).catch(() => '')
   options.signal?.throwIfAborted()
   const named = /^adminAddress=(.+)$/m.exec(conf)?.[1]
   const url = named === undefined || !URL.canParse(named) ? undefined : new URL(named)
   const host = server.host.includes(':') ? `[${server.host}]` : server.host
-  if (url === undefined) return `http://${host}:8080`
+  if (url === undefined) {
+    const apache = await apacheVersion(server, options)
+    if (apache === undefined) return `http://${host}:8080`
+    throw new CommandError(`${addressText(server)} is Apache ZooKeeper ${apache}`, {
+      code: 'notZabra',
+      hint: 'this needs a server of zabra; `zabra log` and `zabra snapshot` read the files of both',
+    })
+  }
   // On the loopback interface of another machine nothing can be reached; the error says so.
   if (isAnyOrLoopback(url.hostname)) url.hostname = host
   return url.origin
+}
+
+/** Undefined for zabra, and where the server does not tell. */
+async function apacheVersion(server: Address, options: AskOptions): Promise<string | undefined> {
+  const answer = await askWord(server, 'srvr', options).catch(() => '')
+  const status = parseStatus(answer, undefined)
+  return status?.zabraVersion === undefined ? status?.version : undefined
 }
 
 function isAnyOrLoopback(host: string): boolean {

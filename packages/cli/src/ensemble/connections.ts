@@ -44,7 +44,9 @@ export class ConnectionLists {
       return parseConnections(await askWord(server, 'cons', this.options), name)
     } catch (error) {
       if (!(error instanceof NotListedError)) throw error
-      const base = await adminBase(server, this.options)
+      const base = await adminBase(server, this.options).catch(() => {
+        throw error
+      })
       const found = await this.ofApi(base, name).catch((problem: Error) => {
         this.signal.throwIfAborted()
         throw new CommandError(`${error.message}, and its admin port refuses: ${problem.message}`, {

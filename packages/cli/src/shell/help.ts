@@ -1,5 +1,6 @@
 import type { Style } from '../output/style.ts'
 import { groups } from '../table/index.ts'
+import { flagMeanings } from './zk/flag-meanings.ts'
 import { zkCommands } from './zk/index.ts'
 
 /** `help` inside the shell: all commands, or one of zkCli.sh's. */
@@ -23,7 +24,8 @@ function overview(style: Style): string {
     for (const [name, { summary }] of own) parts.push(`  ${name.padEnd(22)}${summary}\n`)
   }
   parts.push(
-    '\n`help COMMAND` shows flags and examples. Tab completes commands and paths. Ctrl-C stops a command,\n' +
+    '\n`help COMMAND` shows flags and examples. Tab completes commands and paths. Ctrl-R searches the\n' +
+      'history. Ctrl-C stops a command,\n' +
       'Ctrl-D or `quit` leaves. Words with blanks stand between quotes.\n',
   )
   return parts.join('')
@@ -31,9 +33,13 @@ function overview(style: Style): string {
 
 function helpOf(name: string, style: Style): string {
   const { usage, summary, examples } = zkCommands[name]!
+  const meanings = Object.entries(flagMeanings[name] ?? {})
+  const widest = Math.max(...meanings.map(([flag]) => flag.length), 0)
+  const flags = meanings.map(([flag, meaning]) => `  -${flag.padEnd(widest)}  ${meaning}\n`)
   return [
     `${summary}.\n`,
     `${style.bold('Usage:')} ${name} ${usage}\n`,
+    ...(flags.length === 0 ? [] : [`${style.bold('Flags:')}\n${flags.join('')}`]),
     `${style.bold('Examples:')}\n${examples.map((line) => `  ${line}\n`).join('')}`,
   ].join('\n')
 }

@@ -10,6 +10,7 @@ import type { ConnectionSettings } from '../connection/settings.ts'
 import type { Io } from '../framework/io.ts'
 import type { Output } from '../output/output.ts'
 import { completeLine } from './completer.ts'
+import { searchHistory } from './history-search.ts'
 import { HistoryFile, mayBeKept } from './history-file.ts'
 import { hex } from '../node/stat.ts'
 import { ShellSession } from './session.ts'
@@ -68,6 +69,7 @@ class Terminal {
     out.line('`help` lists the commands, Tab completes them, Ctrl-D leaves.')
     session.onState = () => this.refreshPrompt()
     const over = new Promise<number>((resolve) => (this.finish = resolve))
+    searchHistory(reader, () => this.running === undefined && this.answer === undefined)
     reader.on('line', (line) => this.typed(line))
     reader.on('SIGINT', () => this.interrupted())
     reader.on('history', (lines: string[]) => {

@@ -36,7 +36,10 @@ export function parseTransaction(text: string, file: string): Operation[] {
     }
   }
   if (operations.length === 0)
-    throw new CommandError(`${file} has no operations`, { code: 'file', exitCode: exitCodes.usage })
+    throw new CommandError(`${file === '-' ? 'stdin' : file} has no operations`, {
+      code: 'file',
+      exitCode: exitCodes.usage,
+    })
   return operations
 }
 

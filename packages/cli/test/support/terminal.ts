@@ -30,7 +30,7 @@ export class Terminal implements AsyncDisposable {
     for (const key of keys) {
       this.tmux(
         'send-keys',
-        ...(/^(Tab|Enter|Up|Down|BSpace|C-.)$/.test(key) ? [key] : ['-l', key]),
+        ...(/^(Tab|Enter|Up|Down|BSpace|C-.)$/.test(key) ? [key] : ['-l', '--', key]),
       )
       await delay(keyPauseMs)
     }
