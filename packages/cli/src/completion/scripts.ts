@@ -61,7 +61,7 @@ else
 fi
 `,
   fish: `function __zabra_complete
-  set -l words (commandline -opc) (commandline -ct)
+  set -l words (commandline -opc) (commandline -ct | string unescape)
   set -l lines (zabra complete -- $words[2..-1] 2>/dev/null)
   if test "$lines[1]" = ":file"
     __fish_complete_path (commandline -ct)

@@ -4,7 +4,7 @@ import { clip } from './clip.ts'
 import { showLive } from './live.ts'
 import { Output } from './output.ts'
 import { sparkline } from './sparkline.ts'
-import { colorStyle } from './style.ts'
+import { chooseStyle } from './style.ts'
 
 function output(isTerminal: boolean): { out: Output; text: () => string } {
   const stdout = Object.assign(new PassThrough(), { isTTY: isTerminal, columns: 10, rows: 4 })
@@ -51,8 +51,10 @@ test('the terminal is given back where a frame fails', async () => {
   expect(text().endsWith('\u001b[?25h\u001b[?1049lone\n')).toBe(true)
 })
 
+const { red } = chooseStyle(true, 'always', {})
+
 test('a clipped line keeps its colors in pairs, and counts wide characters twice', () => {
-  expect(clip(`a${colorStyle.red('bcd')}e`, 3)).toBe(`a${colorStyle.red('bc')}`)
+  expect(clip(`a${red('bcd')}e`, 3)).toBe(`a${red('bc')}`)
   expect(clip('日本語', 5)).toBe('日本')
   expect(clip('short', 5)).toBe('short')
 })
