@@ -28,14 +28,14 @@ const right = 12
 const widthMin = 3
 
 /** Lanes of all members that answer; what one that is gone has said before stays. */
-function useLanes(): readonly Lane[] {
+function useLanes(self: string): readonly Lane[] {
   const [lanes, setLanes] = useState<readonly Lane[]>([])
   const known = useRef(new Map<string, Lane>())
   const all = servers.value.length > 0 ? servers.value : [server.value]
   useRepeated(
     async (isCurrent) => {
       await Promise.all(
-        all.map(async ({ id = '0', origin }) => {
+        all.map(async ({ id = self, origin }) => {
           const found = await getFrom<TimelineJson>(origin, '/ensemble/timeline').catch(
             () => undefined,
           )
@@ -53,7 +53,7 @@ function useLanes(): readonly Lane[] {
 
 /** Elections and hand-overs: a lane for each server, who led, and what each has seen. */
 export function Timeline({ ensemble }: { readonly ensemble: Ensemble }) {
-  const lanes = useLanes()
+  const lanes = useLanes(ensemble.self)
   const { query } = place.value
   const range = Object.entries(ranges).find(([name]) => name === query.get('time'))?.[1] ?? 60
   const nowMs = Math.max(0, ...lanes.map(({ knownMs }) => knownMs))
