@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { hexOf, jsonOf, permsText, textOf } from './format.ts'
+import { hexOf, jsonOf, msText, permsText, textOf } from './format.ts'
 
 test('JSON is laid out and keeps its numbers and texts as they are', () => {
   expect(jsonOf('{"a":12345678901234567890,"b":[],"c":"x, {y}"}')).toBe(
@@ -19,4 +19,15 @@ test('permissions are said in words', () => {
   expect(permsText('crwda')).toBe('do everything')
   expect(permsText('ra')).toBe('read, change the ACL')
   expect(permsText('')).toBe('nothing')
+})
+
+test('milliseconds have the digits that tell the marks of a chart apart', () => {
+  expect([0, 0.005, 0.015, 0.25, 12.34, 1234.5].map(msText)).toEqual([
+    '0 ms',
+    '0.005 ms',
+    '0.015 ms',
+    '0.25 ms',
+    '12.3 ms',
+    '1,235 ms',
+  ])
 })

@@ -15,7 +15,8 @@ export function countText(count: number): string {
 }
 
 export function msText(value: number): string {
-  return `${countText(Number(value.toFixed(value >= 100 ? 0 : value >= 10 ? 1 : 2)))} ms`
+  const digits = value >= 100 ? 0 : value >= 10 ? 1 : value >= 0.1 ? 2 : 3
+  return `${countText(Number(value.toFixed(digits)))} ms`
 }
 
 export function rateText(perSecond: number): string {
