@@ -209,7 +209,10 @@ test('zabra bench measures every workload and leaves nothing', async () => {
   ])
   for (const { requests } of results) expect(requests).toBeGreaterThan(0)
   await using client = await connect(server.connectString)
-  expect(await client.children('/zabra-bench')).toEqual([])
+  expect(await client.exists('/zabra-bench')).toBeUndefined()
+  await client.create('/own')
+  await zabra('bench', '--duration', '10ms', '-c', '1', '--only', 'get', '--path', '/own')
+  expect(await client.children('/own')).toEqual([])
 })
 
 test('a server on its own has no members to change', async () => {

@@ -49,6 +49,7 @@ separate node and removes them. \`mixed\` is 90 % get and 10 % set.`,
     const [first] = clients as [Client]
     const top = `${root}/${process.pid}-${Date.now().toString(36)}`
     const results = []
+    const isNew = (await first.exists(root)) === undefined
     try {
       await first.ensure(top)
       const loads = clients.map((client, index) => new Load(client, `${top}/${index}`, data, depth))
@@ -67,10 +68,13 @@ separate node and removes them. \`mixed\` is 90 % get and 10 % set.`,
         results.push({ workload, requests: times.count, perSecond, ms: times.summary() })
       }
     } finally {
-      if (options.keep !== true && first.state.name === 'connected')
+      if (options.keep !== true && first.state.name === 'connected') {
         await first
           .deleteTree(top)
           .catch((error: Error) => out.warn(`${top} remains: ${error.message}`))
+        // It stays while another bench uses it.
+        if (isNew) await first.delete(root).catch(() => {})
+      }
       await Promise.all(clients.map((client) => client.close()))
     }
     if (out.json) return out.data({ clients: count, depth, size, results })
