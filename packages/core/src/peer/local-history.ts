@@ -1,13 +1,9 @@
 import { Reader, TxnHeader } from '@zabra/protocol'
 import { assert } from '../base/assert.ts'
 import type { Database } from '../state/database.ts'
-import { loadDatabase, LoadingDatabase } from '../storage/recovery/load.ts'
+import { loadDatabase, LoadingDatabase, type ReplayListener } from '../storage/recovery/load.ts'
 import type { Batches } from '../storage/log/log-batch.ts'
 import { truncateAfter } from '../storage/log/truncate.ts'
-import { hiding } from '../storage/disk/hiding.ts'
-import { listIfThere, snapshotsAmong } from '../storage/disk/files.ts'
-import { putAside } from '../storage/disk/forget.ts'
-import { RecoveryError } from '../storage/recovery/recovery-error.ts'
 import type { CommittedLog, LoggedTxn } from '../storage/log/committed-log.ts'
 import { decodeTxn } from '../consensus/zab/decoded-txn.ts'
 import { Deferred } from '../base/deferred.ts'
@@ -98,11 +94,8 @@ export class LocalHistory {
 
   /** False if the last transaction in the log has another digest than the tree. */
   get hasDigestOfLog(): boolean {
-    return this.fitsLog(this.parts.db)
-  }
-
-  private fitsLog(db: Database): boolean {
-    const last = this.parts.committedLog.all().at(-1)
+    const { db, committedLog } = this.parts
+    const last = committedLog.all().at(-1)
     if (!db.options.digests || !db.isExact || last?.zxid !== db.lastTxnZxid) return true
     const { digest } = decodeTxn(last.zxid, last.payload, db.memory)
     return digest === undefined || BigInt.asUintN(64, digest) === db.tree.digest.value
@@ -145,48 +138,9 @@ export class LocalHistory {
   async reload(): Promise<void> {
     const { disk, recovery, databaseOptions, log, committedLog } = this.parts
     await log.close()
-    committedLog.clear()
     const { db } = await loadDatabase(disk, recovery, databaseOptions, recordInto(committedLog))
     this.become(db)
     log.restart(db.lastZxid)
-  }
-
-  /**
-   * The same, until the tree has the digest of the log: where a snapshot was taken of a wrong tree, an
-   * older one is used, and the wrong ones are put aside. False if there is none.
-   */
-  async reloadFittingTree(): Promise<boolean> {
-    await this.reload()
-    if (this.hasDigestOfLog) return true
-    const { disk, recovery, log } = this.parts
-    const { snapshotDir } = recovery
-    const snapshots = snapshotsAmong(await listIfThere(disk, snapshotDir))
-    for (let left = snapshots.length - 1; left > 0; left--) {
-      const suspect = snapshots.slice(left).map(({ name }) => name)
-      const db = await this.loadWithout(suspect)
-      if (db === undefined) break
-      if (!this.fitsLog(db)) continue
-      await putAside(disk, snapshotDir, suspect)
-      this.become(db)
-      log.restart(db.lastZxid)
-      return true
-    }
-    await this.reload()
-    return false
-  }
-
-  /** Undefined if the logs do not reach back far enough. */
-  private async loadWithout(hidden: readonly string[]): Promise<Database | undefined> {
-    const { disk, recovery, databaseOptions, committedLog } = this.parts
-    committedLog.clear()
-    try {
-      const rest = hiding(disk, new Set(hidden))
-      const { db } = await loadDatabase(rest, recovery, databaseOptions, recordInto(committedLog))
-      return db
-    } catch (error) {
-      if (!(error instanceof RecoveryError)) throw error
-      return undefined
-    }
   }
 
   /** Stores the database that the leader sent, and removes everything older, or puts it aside. */
@@ -201,9 +155,12 @@ export class LocalHistory {
 }
 
 /** Keeps the transactions that recovery replays, to send them to learners. */
-export function recordInto(committedLog: CommittedLog): (payload: Uint8Array) => void {
-  return (payload) => {
-    const kept = new Uint8Array(payload)
-    committedLog.add({ zxid: TxnHeader.read(new Reader(kept)).zxid, payload: kept })
+export function recordInto(committedLog: CommittedLog): ReplayListener {
+  return {
+    begin: () => committedLog.clear(),
+    replayed: (payload) => {
+      const kept = new Uint8Array(payload)
+      committedLog.add({ zxid: TxnHeader.read(new Reader(kept)).zxid, payload: kept })
+    },
   }
 }

@@ -32,6 +32,7 @@ export interface TestNode {
 
 export class TestDatabase implements RecoveryTarget {
   lastZxid = 0n
+  readonly differsFromLog = false
   readonly sessions = new Map<bigint, number>()
   readonly acls = new Map<bigint, Acl[]>()
   readonly nodes = new Map<string, TestNode>()

@@ -398,13 +398,15 @@ export class ServerProcess {
     if (peer.hasBatch) this.scheduleTurn()
   }
 
-  /** Records that a session was active; authentication does not count. */
+  /** Records that a session was active; authentication does not count, nor what follows its end. */
   private listen(connection: ClientConnection): void {
     const read = connection.frame.bind(connection)
     connection.frame = (bytes, start, end) => {
-      const { state, sessionId } = connection
+      const { state, session, sessionId } = connection
+      const isClosing = session?.isClosing === true
       const type = end - start < 8 ? 0 : new Reader(bytes, start + 4, end).int()
-      if (state === 'open' && sessionId !== 0n && type !== codes.auth && type !== codes.sasl) {
+      const counts = !isClosing && type !== codes.auth && type !== codes.sasl
+      if (state === 'open' && sessionId !== 0n && counts) {
         this.lastHeardMs.set(sessionId, Math.floor(this.monotonicMs))
         // A session that is still being created cannot be reported to the leader.
         if (this.peer?.db.sessions.has(sessionId) === true) this.heard.add(sessionId)

@@ -59,9 +59,9 @@ export class Leaving implements Role<void> {
     const { history, journal, standing, zabTrace } = this.parts
     if (history.hasDigestOfLog) return
     zabTrace({ type: 'treeDiffers', from: 'log', remedy: 'reload' })
-    const isRight = await journal.undisturbed(() => history.reloadFittingTree())
+    await journal.undisturbed(() => history.reload())
     // The log may hold what a leader with a wrong tree predicted, but not if this server led.
-    if (!isRight && this.remains.refutesTree === true) standing.treeIsWorthless()
+    if (!history.hasDigestOfLog && this.remains.refutesTree === true) standing.treeIsWorthless()
   }
 
   private applyUncommitted(): void {

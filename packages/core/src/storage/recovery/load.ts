@@ -1,5 +1,9 @@
 import { Database, type DatabaseOptions } from '../../state/database.ts'
 import type { Disk } from '../../ports.ts'
+import { listIfThere, snapshotsAmong } from '../disk/files.ts'
+import { putAside } from '../disk/forget.ts'
+import { hiding } from '../disk/hiding.ts'
+import { RecoveryError } from './recovery-error.ts'
 import { recover, type Recovered, type RecoveryOptions, type RecoveryTarget } from './recovery.ts'
 
 /** A database that is filled by recovery or by a leader's snapshot. */
@@ -21,6 +25,10 @@ export class LoadingDatabase implements RecoveryTarget {
 
   set lastZxid(zxid: bigint) {
     this.db.advance(zxid)
+  }
+
+  get differsFromLog(): boolean {
+    return this.db.digests.differingTxns > 0
   }
 
   createSystemNodes(): void {
@@ -57,18 +65,84 @@ export class LoadingDatabase implements RecoveryTarget {
   }
 }
 
-/** The database of a data directory: the newest sound snapshot and every transaction after it. */
+/** Gets the transactions that a load replays; the bytes are reused afterwards. */
+export interface ReplayListener {
+  /** A load begins: what was replayed before does not count. */
+  begin(): void
+  replayed(payload: Uint8Array): void
+}
+
+export interface Loaded {
+  readonly db: Database
+  readonly recovered: Recovered<unknown>
+}
+
+/**
+ * The database of a data directory: the newest sound snapshot and every transaction after it.
+ *
+ * If the tree has not the digest that the log says it must have, the snapshot is perhaps not the one
+ * that was written: a disk may have put an older one in its place, or the server's memory was wrong
+ * when it took it. Then an older snapshot is used, provided that it leads to the right tree, and the
+ * others are put aside. If none does, the newest stays: the digests themselves may be wrong.
+ */
 export async function loadDatabase(
   disk: Disk,
   recovery: RecoveryOptions,
   options: DatabaseOptions,
-  /** Called with each logged transaction; the bytes are reused afterwards. */
-  onReplayed?: (payload: Uint8Array) => void,
-): Promise<{ db: Database; recovered: Recovered<unknown> }> {
+  listener?: ReplayListener,
+): Promise<Loaded> {
+  const load = (from: Disk): Promise<Loaded> => loadNewest(from, recovery, options, listener)
+  const newest = await load(disk)
+  if (hasDigestOfLog(newest)) return newest
+  return (await loadOlder(disk, recovery, load)) ?? load(disk)
+}
+
+function hasDigestOfLog({ db }: Loaded): boolean {
+  return db.digests.differingTxns === 0
+}
+
+/** Undefined if no older snapshot leads to the tree of the log. */
+async function loadOlder(
+  disk: Disk,
+  { snapshotDir, trace = () => {} }: RecoveryOptions,
+  load: (from: Disk) => Promise<Loaded>,
+): Promise<Loaded | undefined> {
+  const snapshots = snapshotsAmong(await listIfThere(disk, snapshotDir))
+  for (let left = snapshots.length - 1; left > 0; left--) {
+    const suspect = snapshots.slice(left).map(({ name }) => name)
+    const older = await loadIfComplete(() => load(hiding(disk, new Set(suspect))))
+    if (older === undefined) return undefined
+    if (!hasDigestOfLog(older)) continue
+    await putAside(disk, snapshotDir, suspect)
+    for (const name of suspect) {
+      trace({ type: 'snapshotDiffers', file: `${snapshotDir}/${name}` })
+    }
+    return older
+  }
+  return undefined
+}
+
+/** Undefined if the logs do not reach back far enough. */
+async function loadIfComplete(load: () => Promise<Loaded>): Promise<Loaded | undefined> {
+  try {
+    return await load()
+  } catch (error) {
+    if (!(error instanceof RecoveryError)) throw error
+    return undefined
+  }
+}
+
+async function loadNewest(
+  disk: Disk,
+  recovery: RecoveryOptions,
+  options: DatabaseOptions,
+  listener: ReplayListener | undefined,
+): Promise<Loaded> {
+  listener?.begin()
   const recovered = await recover(
     disk,
     recovery,
-    () => new LoadingDatabase(options, onReplayed),
+    () => new LoadingDatabase(options, listener && ((payload) => listener.replayed(payload))),
     (target) => {
       target.createSystemNodes()
       return target.db.snapshotSource()

@@ -37,7 +37,12 @@ export type RecoveryEvent =
       readonly zxid: bigint
       readonly lastZxid: bigint
     }
-  | { readonly type: 'damageBelowSnapshot'; readonly file: string; readonly position: number }
+  | {
+      readonly type: 'damageBelowSnapshot'
+      readonly file: string
+      readonly position: number
+      readonly keptAs: string
+    }
   | {
       readonly type: 'emptyLogRemoved'
       readonly file: string
@@ -57,6 +62,8 @@ export type RecoveryEvent =
       readonly problem: string
       readonly lastZxid: bigint
     }
+  /** Put aside: the log says that the tree was another one. */
+  | { readonly type: 'snapshotDiffers'; readonly file: string }
   | { readonly type: 'leftoverRemoved'; readonly file: string }
   | {
       readonly type: 'damageAccepted'

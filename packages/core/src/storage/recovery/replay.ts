@@ -3,6 +3,7 @@ import { faultCode, type Disk } from '../../ports.ts'
 import { indexCovering, unfinishedName, type StoredFile } from '../disk/files.ts'
 import { isNextZxid } from '../zxid.ts'
 import { judgeEnd, type Verdict } from '../log/log-damage.ts'
+import { fileHeader } from '../log/txn-log.ts'
 import { LogFileReader, type LogReaderOptions, type LogRecords } from '../log/log-reader.ts'
 import { cutOff, makeDurable } from '../log/make-durable.ts'
 import type { EndCheck, EndVerdict } from './missing-end.ts'
@@ -78,8 +79,12 @@ class Replay implements Replayed {
   private readonly parts: ReplayParts
   /** The position where the previous file became unreadable, as long as the effect is unknown. */
   private unreadableEnd: { file: string; position: number; damage: string | undefined } | undefined
+  /** The previous file, if it ended without a mark: as Apache's do, and those that lost their end. */
+  private unmarkedEnd: string | undefined
   private lastFile: string
   private readonly emptyLogs: { file: string; bytes: number }[] = []
+  /** Where the newest log is damaged, if the snapshot holds everything from there on. */
+  private damagedBelowSnapshot: number | undefined
 
   constructor(parts: ReplayParts) {
     const { snapshotZxid } = parts
@@ -109,12 +114,15 @@ class Replay implements Replayed {
         else if (log.bytes > 0) this.unreadableEnd ??= blankEnd(path)
         this.emptyLogs.push({ file: path, bytes: log.bytes })
       } else if (isNewest) await this.endNewest(log, firstZxid)
-      else if (log.end.reason !== 'end' && log.end.reason !== 'endMark') {
-        this.unreadableEnd ??= await this.unreadableEndOf(log)
+      else if (log.end.reason !== 'endMark') {
+        this.unmarkedEnd = path
+        if (log.end.reason !== 'end') this.unreadableEnd ??= await this.unreadableEndOf(log)
       }
     } finally {
       await log.close()
     }
+    const { damagedBelowSnapshot: position } = this
+    if (position !== undefined) await this.endBefore(position, name)
   }
 
   private async open(path: string): Promise<LogFileReader> {
@@ -174,6 +182,7 @@ class Replay implements Replayed {
         )
       }
       this.refuseGap(zxid, records.position, name)
+      const wasRight = !this.parts.target.differsFromLog
       try {
         this.parts.target.apply(reader)
       } catch (error) {
@@ -184,10 +193,30 @@ class Replay implements Replayed {
           'use a newer version, or start once with recovery.acceptDamage=true to continue without it and everything after it',
         )
       }
+      if (wasRight) this.refuseLostEnd(zxid, records.position)
       this.zxid = this.parts.target.lastZxid = zxid
       this.lastFile = name
+      this.unmarkedEnd = undefined
       this.records++
     }
+  }
+
+  /**
+   * The first transaction of an epoch does not tell what the epoch before ended with, but its digest
+   * does: if the tree is wrong from here on, transactions before it are missing.
+   */
+  private refuseLostEnd(zxid: bigint, position: number): void {
+    const { target, options } = this.parts
+    const file = this.unmarkedEnd
+    if (file === undefined || zxid === this.zxid + 1n || !target.differsFromLog) return
+    if (options.acceptDamage === true) return
+    throw new Damage(
+      `it begins a new epoch with another tree than ${file} leads to: transactions at the end of ` +
+        `that log, after zxid ${hex(this.zxid)}, are missing`,
+      position,
+      `restore ${file} from a copy; or empty the directory, if an ensemble has the data; ` +
+        'or start once with recovery.acceptDamage=true to continue without them',
+    )
   }
 
   private refuseGap(zxid: bigint, position: number, name: string): void {
@@ -270,7 +299,7 @@ class Replay implements Replayed {
     } else if (badZxid <= this.parts.snapshotZxid && this.isInSnapshot(verdict)) {
       await this.refuseFickle(log, verdict)
       this.judgeReached()
-      this.parts.trace({ type: 'damageBelowSnapshot', file, position })
+      this.damagedBelowSnapshot = position
     } else {
       throw new Damage(
         `it is damaged at byte ${position}, after zxid ${hex(log.lastZxid)}: ${verdict.because}`,
@@ -319,12 +348,35 @@ class Replay implements Replayed {
     this.parts.trace({ type: 'damageAccepted', file: path, keptAs, lastZxid: this.zxid })
   }
 
-  private async copy(from: string, to: string, bytes: number): Promise<void> {
+  /**
+   * Ends the newest log before damage that does no harm, and keeps the whole file under another name.
+   * Once other logs follow, nothing would prove any more that the damage does no harm. The log is
+   * never without its name: a start after a crash would miss it.
+   */
+  private async endBefore(position: number, name: string): Promise<void> {
+    const { disk, options, trace } = this.parts
+    const path = `${options.logDir}/${name}`
+    const keptAs = `${options.logDir}/damaged.${name}`
+    const unfinished = `${options.logDir}/${unfinishedName(name)}`
+    await this.copy(path, keptAs, Infinity)
+    await this.copy(path, unfinished, position, fileHeader)
+    await disk.rename(unfinished, path)
+    await disk.syncDirectory(options.logDir)
+    trace({ type: 'damageBelowSnapshot', file: path, position, keptAs })
+  }
+
+  private async copy(
+    from: string,
+    to: string,
+    bytes: number,
+    start: Uint8Array = new Uint8Array(0),
+  ): Promise<void> {
     const input = await this.parts.disk.openRead(from)
     const output = await this.parts.disk.create(to)
     try {
+      if (start.length > 0) await output.write(start, 0)
       const chunk = new Uint8Array(Math.min(bytes, 1024 * 1024))
-      for (let at = 0; at < bytes;) {
+      for (let at = start.length; at < bytes;) {
         const count = await input.read(at, chunk.subarray(0, Math.min(chunk.length, bytes - at)))
         if (count === 0) break
         await output.write(chunk.subarray(0, count), at)
