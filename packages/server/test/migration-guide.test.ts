@@ -10,7 +10,7 @@ const guide = join(dirname(fileURLToPath(import.meta.url)), '../../../docs/migra
 
 /** The commands that check a configuration, before the one that starts the server. */
 function preparations(dir: string): string {
-  const [, block = ''] = /```\n( *mkdir \/tmp\/try\n[^]*?) *bin\/zabra/.exec(
+  const [, block = ''] = /```\n( *mkdir \/tmp\/try\n[^]*?) *zabra server/.exec(
     readFileSync(guide, 'utf8'),
   )!
   return block.replaceAll(/\/(?=tmp|var|etc)/g, `${dir}/`)

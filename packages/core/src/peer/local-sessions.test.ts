@@ -217,6 +217,16 @@ test('a leader takes writes of sessions it does not know, but not of its own pas
   expect(await answerTo(idOf(leader))).toBe(sessionExpired)
 })
 
+test('a leader takes no late write of a session of another server that has just ended', async () => {
+  await serving()
+  const client = await follower.connect()
+  expect(await client.create('/e', ephemeral)).toBe(0)
+  const { sessionId } = client
+  expect(leader.peer!.db.sessions.has(sessionId)).toBe(true)
+  expect(await client.call('closeSession', {})).toBe(0)
+  expect(await answerTo(sessionId)).toBe(sessionExpired)
+})
+
 test('a leader without local sessions takes no writes of sessions it does not know', async () => {
   await serving(false, false)
   expect(await answerTo((follower.id << 56n) + 5n)).toBe(sessionExpired)

@@ -21,6 +21,7 @@ import { deleteContainer } from '../operations/delete-container.ts'
 import { decodeWrite, prepareWrite, refusal } from '../operations/index.ts'
 import type { Caller, OperationRules, Preparation, PreparedTxn } from '../operations/preparation.ts'
 import type { Reconfiguring } from '../operations/reconfig.ts'
+import type { EndedSessions } from './sessions/ended-sessions.ts'
 import { SessionTracker, type Session } from './sessions/tracker.ts'
 import type { Batches, LogBatch } from '../storage/log/log-batch.ts'
 import type { Trace } from './trace.ts'
@@ -77,6 +78,13 @@ export interface Proposal<Learner = object> extends TxnHeader {
   readonly staged: number
 }
 
+/** Local sessions, which only the servers of their clients know. */
+export interface SessionsElsewhere {
+  /** Whether a session that is unknown here may be a local one of another server. */
+  mayBe(sessionId: bigint): boolean
+  readonly ended: EndedSessions
+}
+
 /**
  * Makes transactions of requests: decides each against the projected state, in the order in which
  * they were read, gives it its zxid, and puts it into the batch that is logged next. Keeps the
@@ -114,7 +122,7 @@ export class Proposer<Learner extends object = object> implements GlobalUpstream
   private readonly prepared: Mutable<Omit<Preparation, 'caller'>> & {
     caller: Mutable<Caller> & { growth: Growth }
   }
-  private readonly mayBeLocal: ((sessionId: bigint) => boolean) | undefined
+  private readonly elsewhere: SessionsElsewhere | undefined
   private readonly host: ProposerHost<Learner>
 
   constructor(
@@ -127,8 +135,8 @@ export class Proposer<Learner extends object = object> implements GlobalUpstream
       host: ProposerHost<Learner>
       /** The zxid before the first transaction; by default the last applied one. */
       lastZxid?: bigint
-      /** Whether a session unknown here may be a local session of another server. */
-      mayBeLocal?: (sessionId: bigint) => boolean
+      /** Undefined where all sessions are global. */
+      elsewhere?: SessionsElsewhere | undefined
       /** Takes a sync, and answers it once this server is confirmed as the leader. */
       confirm?: ((ticket: WriteTicket) => void) | undefined
       /** Called when everything that clients have sent is read. */
@@ -164,7 +172,7 @@ export class Proposer<Learner extends object = object> implements GlobalUpstream
       keeper: this.keeper,
       reconfiguring: parts.reconfiguring,
     }
-    this.mayBeLocal = parts.mayBeLocal
+    this.elsewhere = parts.elsewhere
     const { confirm, allRead } = parts
     this.allRead = allRead
     if (confirm !== undefined) {
@@ -247,6 +255,7 @@ export class Proposer<Learner extends object = object> implements GlobalUpstream
       this.sessions.add(header.clientId, txn.body.timeOut, this.clock.nowMs)
     } else if (txn.type === codes.closeSession) {
       this.sessions.remove(header.clientId)
+      this.elsewhere?.ended.add(header.clientId, this.clock.nowMs)
     }
   }
 
@@ -262,7 +271,7 @@ export class Proposer<Learner extends object = object> implements GlobalUpstream
     this.decidePending()
     body.memory = this.db.memory
     const session = this.sessions.get(sessionId)
-    const isLocal = session === undefined && this.mayBeLocal?.(sessionId) === true
+    const isLocal = session === undefined && this.isElsewhere(sessionId)
     let txn = isLocal ? undefined : this.sessionProblem(session, from)
     // An Apache follower accepts any number of identities from its client.
     if (identities.length > identitiesMax) txn ??= refusal(errorCodes.authFailed)
@@ -315,6 +324,11 @@ export class Proposer<Learner extends object = object> implements GlobalUpstream
     session.owner = from ?? this
     this.propose(ticket, from, sessionId, 0, txn)
     return session
+  }
+
+  private isElsewhere(sessionId: bigint): boolean {
+    const { elsewhere } = this
+    return elsewhere?.mayBe(sessionId) === true && !elsewhere.ended.has(sessionId)
   }
 
   private sessionProblem(session: Session | undefined, owner: object): Txn | undefined {

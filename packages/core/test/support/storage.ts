@@ -32,6 +32,7 @@ export interface TestNode {
 
 export class TestDatabase implements RecoveryTarget {
   lastZxid = 0n
+  readonly comparesDigests = false
   readonly differsFromLog = false
   readonly sessions = new Map<bigint, number>()
   readonly acls = new Map<bigint, Acl[]>()

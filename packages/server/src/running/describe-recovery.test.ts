@@ -22,7 +22,7 @@ const events: readonly RecoveryEvent[] = [
     durableTo: undefined,
   },
   { type: 'unreadableRestPassed', file, position: 500, nextFile: 'data/log.9' },
-  { type: 'damageBelowSnapshot', file, position: 500, keptAs: 'data/damaged.log.5' },
+  { type: 'damageBelowSnapshot', file, position: 500 },
   { type: 'snapshotDiffers', file },
   { type: 'snapshotAhead', file, zxid: 30n, lastZxid: 26n },
   { type: 'emptyLogRemoved', file, bytes: 16, durableTo: 26n },

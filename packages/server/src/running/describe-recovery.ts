@@ -45,10 +45,9 @@ export function describeRecovery(event: RecoveryEvent): LogEntry {
         lastZxid: hex(event.lastZxid),
       })
     case 'damageBelowSnapshot':
-      return warn('recovery: cut off damage in log, the snapshot has the data', {
+      return warn('recovery: skipped damage in log, the snapshot has the data', {
         file,
         position: event.position,
-        keptAs: event.keptAs,
       })
     case 'snapshotDiffers':
       return warn('recovery: put snapshot aside, its tree is not the one of the log', { file })

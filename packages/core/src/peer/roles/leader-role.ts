@@ -1,6 +1,7 @@
 import type { LearnerProgress } from '../../consensus/zab/learner-progress.ts'
 import type { Contradiction, Remedy } from '../../consensus/zab/options.ts'
-import { Proposer } from '../../service/proposer.ts'
+import { Proposer, type SessionsElsewhere } from '../../service/proposer.ts'
+import { EndedSessions } from '../../service/sessions/ended-sessions.ts'
 import { serverIdOf } from '../../service/sessions/session-ids.ts'
 import { readHistory } from '../../storage/log/committed-history.ts'
 import { Leading, type LeaderPort } from '../leading.ts'
@@ -47,9 +48,9 @@ function serve(parts: RoleParts, port: LeaderPort, epoch: bigint): Proposer<Lear
   members.show()
   electing.election.established(epoch)
   standing.serves()
-  const mayBeLocal = (id: bigint): boolean => mayBeLocalElsewhere(id, options)
+  const elsewhere = sessionsElsewhere(options)
   const proposer = new Proposer(
-    { pipeline, clock, trace: ports.trace, batches, mayBeLocal, ...port },
+    { pipeline, clock, trace: ports.trace, batches, elsewhere, ...port },
     options,
   )
   pipeline.takesClients = options.leaderServes !== false
@@ -74,9 +75,16 @@ function remedyFor({ standing, clock, zabTrace }: RoleParts, from: Contradiction
   return remedy
 }
 
-function mayBeLocalElsewhere(
-  sessionId: bigint,
-  { localSessions, serverId }: RoleParts['options'],
-): boolean {
-  return localSessions !== undefined && serverIdOf(sessionId) !== (serverId & 0xff)
+function sessionsElsewhere({
+  localSessions,
+  serverId,
+  tickMs,
+  syncLimit,
+}: RoleParts['options']): SessionsElsewhere | undefined {
+  if (localSessions === undefined) return undefined
+  return {
+    mayBe: (sessionId) => serverIdOf(sessionId) !== (serverId & 0xff),
+    // A follower that has not been heard of for so long has lost its connection.
+    ended: new EndedSessions((syncLimit + 1) * tickMs),
+  }
 }

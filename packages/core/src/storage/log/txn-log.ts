@@ -42,8 +42,7 @@ const fillMarginBytes = 256 * 1024
 /** Larger batches allocate their own space, because filling it first would write everything twice. */
 const fillBatchBytesMax = 64 * 1024
 
-/** The start of every log. */
-export const fileHeader = encode(FileHeader, { magic: logMagic, version: fileVersion, dbid: 0n })
+const fileHeader = encode(FileHeader, { magic: logMagic, version: fileVersion, dbid: 0n })
 let zeros: Uint8Array | undefined
 
 /**

@@ -139,3 +139,24 @@ test('a log without an end mark is complete if the next epoch has the right tree
   await world.disk.put(path, bytes.slice(0, -24))
   expectEverything(await load())
 })
+
+test('damage below the snapshot passes at the next start, when a new epoch follows it', async () => {
+  await create('/a', '/b', '/c')
+  const log = (await world.disk.list(directory)).find(({ name }) => name.startsWith('log.'))!
+  await takeSnapshot()
+  world.db.advance(2n ** 32n)
+  await create('/d')
+  await world.end()
+  const names = await snapshots()
+  for (const name of names.filter((each) => each !== 'snapshot.0' && each !== 'snapshot.5'))
+    await world.disk.remove(`${directory}/${name}`)
+  const path = `${directory}/${log.name}`
+  const bytes = Buffer.from(world.disk.content(path))
+  const damaged = Buffer.from(bytes).fill(
+    99,
+    startOfRecord(bytes, 4n) + 40,
+    startOfRecord(bytes, 4n) + 42,
+  )
+  await world.disk.put(path, damaged)
+  expectEverything(await load())
+})

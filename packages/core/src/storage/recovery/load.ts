@@ -27,6 +27,10 @@ export class LoadingDatabase implements RecoveryTarget {
     this.db.advance(zxid)
   }
 
+  get comparesDigests(): boolean {
+    return this.db.options.digests && this.db.isExact
+  }
+
   get differsFromLog(): boolean {
     return this.db.digests.differingTxns > 0
   }

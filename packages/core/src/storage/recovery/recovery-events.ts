@@ -37,12 +37,7 @@ export type RecoveryEvent =
       readonly zxid: bigint
       readonly lastZxid: bigint
     }
-  | {
-      readonly type: 'damageBelowSnapshot'
-      readonly file: string
-      readonly position: number
-      readonly keptAs: string
-    }
+  | { readonly type: 'damageBelowSnapshot'; readonly file: string; readonly position: number }
   | {
       readonly type: 'emptyLogRemoved'
       readonly file: string

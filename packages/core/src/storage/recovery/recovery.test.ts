@@ -396,24 +396,6 @@ describe('the newest log', () => {
     expect(types(recovered)).toContain('damageBelowSnapshot')
   })
 
-  test.each([
-    [
-      'in the middle',
-      (bytes: Buffer) => bytes.fill(99, 16 + 2 * recordBytes + 20, 16 + 2 * recordBytes + 21),
-    ],
-    ['at its start', (bytes: Buffer) => bytes.fill(0, 0, 100)],
-  ])('damaged %s below the snapshot passes also when a new epoch follows', async (_, damage) => {
-    await snapshotAt(5)
-    const whole = disk.content(logPath(1)).slice()
-    await change(logPath(1), damage)
-    expect((await recoverTest(disk)).zxid).toBe(5n)
-    const epoch = 2 ** 32
-    await writeLog(disk, [[epoch + 1, epoch + 2]])
-    expect((await recoverTest(disk)).zxid).toBe(BigInt(epoch + 2))
-    expect(await names()).toContain('damaged.log.1')
-    expect(disk.content(`${directory}/damaged.log.1`)).toHaveLength(whole.length)
-  })
-
   test('damaged in the last record that the snapshot holds, and the next, is not passed', async () => {
     await snapshotAt(4)
     for (const record of [3, 4])

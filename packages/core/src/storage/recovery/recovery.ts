@@ -40,6 +40,8 @@ import { looksComplete } from '../snapshot/snapshot-validity.ts'
 export interface RecoveryTarget extends SnapshotSink {
   /** Set by recovery to the zxid of the snapshot, then of each applied record. */
   lastZxid: bigint
+  /** Whether records have a digest that the database is compared with. */
+  readonly comparesDigests: boolean
   /** The last record has another digest than the database. */
   readonly differsFromLog: boolean
   /** One log payload: header, body, digest. The bytes are reused afterwards, so copy what must stay. */

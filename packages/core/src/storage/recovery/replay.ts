@@ -3,7 +3,6 @@ import { faultCode, type Disk } from '../../ports.ts'
 import { indexCovering, unfinishedName, type StoredFile } from '../disk/files.ts'
 import { isNextZxid } from '../zxid.ts'
 import { judgeEnd, type Verdict } from '../log/log-damage.ts'
-import { fileHeader } from '../log/txn-log.ts'
 import { LogFileReader, type LogReaderOptions, type LogRecords } from '../log/log-reader.ts'
 import { cutOff, makeDurable } from '../log/make-durable.ts'
 import type { EndCheck, EndVerdict } from './missing-end.ts'
@@ -83,8 +82,6 @@ class Replay implements Replayed {
   private unmarkedEnd: string | undefined
   private lastFile: string
   private readonly emptyLogs: { file: string; bytes: number }[] = []
-  /** Where the newest log is damaged, if the snapshot holds everything from there on. */
-  private damagedBelowSnapshot: number | undefined
 
   constructor(parts: ReplayParts) {
     const { snapshotZxid } = parts
@@ -115,14 +112,14 @@ class Replay implements Replayed {
         this.emptyLogs.push({ file: path, bytes: log.bytes })
       } else if (isNewest) await this.endNewest(log, firstZxid)
       else if (log.end.reason !== 'endMark') {
-        this.unmarkedEnd = path
-        if (log.end.reason !== 'end') this.unreadableEnd ??= await this.unreadableEndOf(log)
+        // A log that was truncated ends without a mark, and with its last record.
+        if (log.end.position < log.bytes) this.unmarkedEnd = path
+        if (log.end.reason !== 'end')
+          this.unreadableEnd ??= await this.unreadableEndOf(log, firstZxid)
       }
     } finally {
       await log.close()
     }
-    const { damagedBelowSnapshot: position } = this
-    if (position !== undefined) await this.endBefore(position, name)
   }
 
   private async open(path: string): Promise<LogFileReader> {
@@ -156,12 +153,22 @@ class Replay implements Replayed {
     throw new Damage('its end is missing', verdict.position, 'restore it')
   }
 
-  /** An unfinished write at the end of an older log is harmless: Apache leaves it there. */
-  private async unreadableEndOf(log: LogFileReader): Promise<typeof this.unreadableEnd> {
+  /**
+   * An unfinished write at the end of an older log is harmless: Apache leaves it there. So is damage
+   * where the snapshot holds everything, as when this log was the newest, if the digest of the next
+   * transaction can tell whether the end is missing.
+   */
+  private async unreadableEndOf(
+    log: LogFileReader,
+    firstZxid: bigint,
+  ): Promise<typeof this.unreadableEnd> {
     const verdict = await judgeEnd(log)
     const { kind, because } = verdict
-    if (kind !== 'damaged') await this.refuseFickle(log, verdict)
-    const damage = kind === 'damaged' ? because : undefined
+    const isHarmless =
+      kind !== 'damaged' ||
+      (this.parts.target.comparesDigests && this.isBelowSnapshot(log, firstZxid, verdict))
+    if (isHarmless) await this.refuseFickle(log, verdict)
+    const damage = isHarmless ? undefined : because
     return { file: log.path, position: log.end.position, damage }
   }
 
@@ -277,7 +284,6 @@ class Replay implements Replayed {
   /** Cuts off a torn tail, so that the next start finds a proper end of the log. */
   private async endNewest(log: LogFileReader, firstZxid: bigint): Promise<void> {
     const verdict = await judgeEnd(log)
-    const badZxid = log.lastZxid === 0n ? firstZxid : log.lastZxid + 1n
     const { kind, position, restBytes, intactRecords } = verdict
     if (kind !== 'damaged') await this.judgeEndOf(log, verdict)
     if (kind === 'clean') {
@@ -296,10 +302,10 @@ class Replay implements Replayed {
         droppedRecords: intactRecords,
         durableTo: this.parts.end.durableTo,
       })
-    } else if (badZxid <= this.parts.snapshotZxid && this.isInSnapshot(verdict)) {
+    } else if (this.isBelowSnapshot(log, firstZxid, verdict)) {
       await this.refuseFickle(log, verdict)
       this.judgeReached()
-      this.damagedBelowSnapshot = position
+      this.parts.trace({ type: 'damageBelowSnapshot', file, position })
     } else {
       throw new Damage(
         `it is damaged at byte ${position}, after zxid ${hex(log.lastZxid)}: ${verdict.because}`,
@@ -310,8 +316,14 @@ class Replay implements Replayed {
   }
 
   /** An unreadable snapshot may be newer than the readable ones. */
-  private isInSnapshot({ lastIntactZxid, isRestKnown }: Verdict): boolean {
-    return lastIntactZxid <= this.parts.snapshotZxid && isRestKnown
+  private isBelowSnapshot(
+    { lastZxid }: LogFileReader,
+    firstZxid: bigint,
+    { lastIntactZxid, isRestKnown }: Verdict,
+  ): boolean {
+    const { snapshotZxid } = this.parts
+    const badZxid = lastZxid === 0n ? firstZxid : lastZxid + 1n
+    return badZxid <= snapshotZxid && lastIntactZxid <= snapshotZxid && isRestKnown
   }
 
   /** Reads again before anything is dropped, so that a read error of the disk loses no record. */
@@ -348,35 +360,12 @@ class Replay implements Replayed {
     this.parts.trace({ type: 'damageAccepted', file: path, keptAs, lastZxid: this.zxid })
   }
 
-  /**
-   * Ends the newest log before damage that does no harm, and keeps the whole file under another name.
-   * Once other logs follow, nothing would prove any more that the damage does no harm. The log is
-   * never without its name: a start after a crash would miss it.
-   */
-  private async endBefore(position: number, name: string): Promise<void> {
-    const { disk, options, trace } = this.parts
-    const path = `${options.logDir}/${name}`
-    const keptAs = `${options.logDir}/damaged.${name}`
-    const unfinished = `${options.logDir}/${unfinishedName(name)}`
-    await this.copy(path, keptAs, Infinity)
-    await this.copy(path, unfinished, position, fileHeader)
-    await disk.rename(unfinished, path)
-    await disk.syncDirectory(options.logDir)
-    trace({ type: 'damageBelowSnapshot', file: path, position, keptAs })
-  }
-
-  private async copy(
-    from: string,
-    to: string,
-    bytes: number,
-    start: Uint8Array = new Uint8Array(0),
-  ): Promise<void> {
+  private async copy(from: string, to: string, bytes: number): Promise<void> {
     const input = await this.parts.disk.openRead(from)
     const output = await this.parts.disk.create(to)
     try {
-      if (start.length > 0) await output.write(start, 0)
       const chunk = new Uint8Array(Math.min(bytes, 1024 * 1024))
-      for (let at = start.length; at < bytes;) {
+      for (let at = 0; at < bytes;) {
         const count = await input.read(at, chunk.subarray(0, Math.min(chunk.length, bytes - at)))
         if (count === 0) break
         await output.write(chunk.subarray(0, count), at)
