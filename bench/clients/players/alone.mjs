@@ -73,7 +73,7 @@ const host = {
   nowMs: () => performance.now(),
   random: Math.random,
   timer(ms, callback) {
-    const timer = setTimeout(callback, Math.min(ms, timeoutMsMax)).unref()
+    const timer = setTimeout(() => callback(), Math.min(ms, timeoutMsMax)).unref()
     return () => clearTimeout(timer)
   },
   defer: (callback) => process.nextTick(callback),

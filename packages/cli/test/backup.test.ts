@@ -438,8 +438,8 @@ describe('zabra backup verify', () => {
     await broken(() => {
       // What retention has removed is not looked at; nobody removes the newest.
       const manifest = join(third!, 'manifest.json')
-      const text = readFileSync(manifest, 'utf8')
-      writeFileSync(manifest, text.replace(/"keepsFrom": \d/, '"keepsFrom": 9'))
+      const written = readFileSync(manifest, 'utf8')
+      writeFileSync(manifest, written.replace(/"keepsFrom": \d/, '"keepsFrom": 9'))
     }, /000003-.*\/manifest\.json is damaged: it does not keep itself/)
     await broken(() => {
       // Consistent in itself, but not what the next one follows.
