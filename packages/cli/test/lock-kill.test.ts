@@ -64,7 +64,7 @@ test('zabra lock never runs two programs at once while servers are killed', asyn
       const { overlaps, ran, codes } = await competing
       expect(overlaps).toBe(0)
       expect(ran).toBeGreaterThan(lockers)
-      // Whoever held the lock to the end says so.
+      // A command that held the lock to its end exits with 0.
       expect(codes.filter((code) => code === 0)).toHaveLength(ran)
 
       // The same programs without exclusion: the trial sees it.

@@ -47,7 +47,7 @@ export function looksLikeYaml(text: string): boolean {
   return new Set([...keys, ...others, ...indented]).size >= lines.length * 0.9
 }
 
-/** What is wrong with a text that should be of a form, in a sentence. */
+/** A sentence that says why a text is not valid in its format. */
 export function problemOf(text: string, form: Form): string | undefined {
   if (form === 'yaml') {
     const at = text.split('\n').findIndex((line) => /^ *\t/.test(line))

@@ -41,7 +41,7 @@ export function Editor({ path, text: base, version: first, packing, onEnd }: Edi
   const [conflict, setConflict] = useState<Conflict | undefined>(undefined)
   const [isReviewing, setReviewing] = useState(false)
   const [error, setError] = useState<unknown>(undefined)
-  // What was in a form should stay in it.
+  // Keep the format that the data had.
   const form = useMemo(() => bestForm(formsOf(bytesOf(base), true)), [base])
   const problem = useMemo(() => problemOf(text, form), [text, form])
   const save = async (over: number): Promise<void> => {

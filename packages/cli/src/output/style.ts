@@ -57,7 +57,7 @@ export function chooseStyle(
   return isWanted ? colorStyle : plainStyle
 }
 
-/** What a style wraps text in, as the source of a regular expression. */
+/** Matches the escape sequences of styles; the source of a regular expression. */
 export const sequence = `${escape.replace('[', String.raw`\[`)}[0-9;]*m`
 
 const sequences = new RegExp(sequence, 'g')

@@ -12,7 +12,7 @@ interface Search {
   term: string
   /** Where the match is in the history, the newest line first; -1 before the first search. */
   index: number
-  /** What was typed before, for Escape. */
+  /** The line before the search, which Escape restores. */
   readonly line: string
 }
 

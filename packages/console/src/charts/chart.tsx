@@ -253,7 +253,7 @@ function pathOf(
     .join('')
 }
 
-/** What is below a line, from gap to gap. */
+/** The area below a line, one for each stretch between gaps. */
 function areaOf(
   points: readonly Point[],
   x: (time: number) => number,

@@ -29,7 +29,7 @@ export function EnsembleView() {
   )
 }
 
-/** Who leads and led, metrics, and a rolling restart. */
+/** The servers, past leaders, metrics, and the rolling restart. */
 function Servers() {
   const { value, error, again } = usePolled(
     () => get<Ensemble>('/ensemble', {}, { origin: (idle.value?.server ?? server.value).origin }),

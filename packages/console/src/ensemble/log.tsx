@@ -34,7 +34,7 @@ export function LogView() {
   const end = useRef<HTMLDivElement>(null)
   const isAtEnd = useRef(true)
   useEffect(() => {
-    // Who reads older lines is not moved.
+    // New lines do not scroll the page while older ones are read.
     if (isAtEnd.current) end.current?.scrollTo(0, end.current.scrollHeight)
   }, [shown.length, shown.at(-1)?.number])
   return (

@@ -1,4 +1,4 @@
-/** What the flags of the commands of zkCli.sh mean, for `help`. */
+/** The meaning of each flag of the zkCli.sh commands, shown by `help`. */
 export const flagMeanings: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   addWatch: { m: 'PERSISTENT or PERSISTENT_RECURSIVE, the default' },
   config: {
