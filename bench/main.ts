@@ -4,6 +4,7 @@ import { cpus, loadavg } from 'node:os'
 import { relative } from 'node:path'
 import { installDebian } from '../interop/src/tools.ts'
 import { Bench } from './bench.ts'
+import { touchMemory } from './memory.ts'
 import { parseOptions, usage, type Options } from './options.ts'
 import { runFailover } from './runs/failover.ts'
 import { runFill } from './runs/fill.ts'
@@ -20,6 +21,7 @@ async function main(options: Options): Promise<void> {
   if (options.tls) await ensureTlsHeaders()
   buildZkload()
   if (options.tls) buildZkload(true)
+  touchMemory()
   const startedAtMs = Date.now()
   const bench = new Bench(options, await findServers(options))
   console.log(`${describeRun(bench)}\n`)

@@ -17,6 +17,7 @@ export interface Options {
   readonly topologies: readonly Topology[]
   readonly scenarios: readonly string[]
   readonly rounds: number
+  readonly processes: number
   readonly warmRounds: number
   readonly durationS: number
   readonly warmupS: number
@@ -33,6 +34,7 @@ export interface Options {
 export const usage = `usage: npm run bench -- [options]
   --scenarios LIST   names, or default, all, none; --list prints them        [default]
   --rounds N         measured rounds of every scenario, servers alternating  [5]
+  --processes N      repeat all this with new processes and empty data, N times  [1]
   --warm-rounds N    unmeasured rounds before them, for the compilers        [1]
   --duration S       seconds measured in one run                             [4]
   --warmup S         seconds before them that do not count                   [1]
@@ -57,6 +59,7 @@ export const usage = `usage: npm run bench -- [options]
 const flags = {
   scenarios: { type: 'string', default: 'default' },
   rounds: { type: 'string', default: '5' },
+  processes: { type: 'string', default: '1' },
   'warm-rounds': { type: 'string', default: '1' },
   duration: { type: 'string', default: '4' },
   warmup: { type: 'string', default: '1' },
@@ -92,6 +95,7 @@ export function parseOptions(args: readonly string[]): Options | 'help' | 'list'
     topologies: parseList(values.topology).map(parseTopology),
     scenarios: parseScenarios(values.scenarios),
     rounds: parseNumber('rounds', values.rounds),
+    processes: parseNumber('processes', values.processes),
     warmRounds: parseNumber('warm-rounds', values['warm-rounds']),
     durationS: parseNumber('duration', values.duration),
     warmupS: parseNumber('warmup', values.warmup),

@@ -11,9 +11,9 @@
  */
 import { MalformedError, Reader, Writer } from '@zabra/protocol'
 import { crc32 } from '../base/checksum.ts'
-import { faultCode, type Disk } from '../ports.ts'
+import { faultCode, type Disk, type FileEntry } from '../ports.ts'
 import type { LogEndReason } from '../storage/log/log-reader.ts'
-import { unfinishedName } from '../storage/disk/files.ts'
+import { storedAmong, unfinishedName, type StoredFile } from '../storage/disk/files.ts'
 import type { LogBlock, LogIndex } from './log-index.ts'
 
 const title = 'zabra-history-index 1'
@@ -23,10 +23,9 @@ export function indexName(firstZxid: bigint): string {
   return `index.${firstZxid.toString(16)}`
 }
 
-/** The zxid of the log that an index belongs to. */
-export function indexZxid(name: string): bigint | undefined {
-  const digits = /^index\.([0-9a-f]{1,16})$/.exec(name)?.[1]
-  return digits === undefined ? undefined : BigInt(`0x${digits}`)
+/** Indexes, each with the zxid of its log, in ascending order of it. */
+export function indexesAmong(entries: readonly FileEntry[]): StoredFile[] {
+  return storedAmong(entries, /^index\.([0-9a-f]{1,16})$/)
 }
 
 export async function writeIndex(

@@ -25,7 +25,7 @@ async function purged({ disk }: RecordedWorld): Promise<void> {
     ...places,
     retainCount: 1,
     dispose: {
-      take: (from, name) => retire(disk, from, name),
+      take: (from, { name }) => retire(disk, from, name),
       sync: (from) => syncRetired(disk, from),
     },
   })

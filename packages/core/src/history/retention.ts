@@ -4,10 +4,15 @@
  * too large. So history can neither endanger nor delay a start.
  */
 import type { Disk } from '../ports.ts'
-import { listIfThere, logsAmong, snapshotsAmong } from '../storage/disk/files.ts'
 import { LogFileReader } from '../storage/log/log-reader.ts'
-import { indexZxid } from './index-file.ts'
-import { breakName, historyFolder, pastFiles, type HistoryPlaces, type PastFile } from './places.ts'
+import {
+  breakName,
+  historyFolder,
+  pastFiles,
+  type HistoryPlaces,
+  type PastFile,
+  type PastFiles,
+} from './places.ts'
 
 export interface HistoryRetention {
   /** The limit for the folder; files that recovery needs do not count. */
@@ -52,35 +57,42 @@ export async function markBreak(
 }
 
 /** Makes room on a full disk: deletes the older half. */
-export async function halveHistory(disk: Disk, places: HistoryPlaces): Promise<string[]> {
+export async function halveHistory(disk: Disk, places: HistoryPlaces): Promise<Expired> {
   let bytes = 0
-  for (const directory of new Set([places.logDir, places.snapshotDir])) {
-    for (const file of await listIfThere(disk, `${directory}/${historyFolder}`)) bytes += file.bytes
-  }
-  if (bytes === 0) return []
+  for (const file of keptOf(await pastFiles(disk, places))) bytes += file.bytes
   return expireHistory(disk, places, { retainBytes: bytes / 2, retainMs: Infinity }, 0)
 }
 
-/** Deletes what is too old or too large, oldest first; returns the paths. */
+export interface Expired {
+  /** The paths of the deleted files. */
+  readonly removed: readonly string[]
+  /** What the folders take now. */
+  readonly bytes: number
+}
+
+/** Deletes what is too old or too large, oldest first. */
 export async function expireHistory(
   disk: Disk,
   places: HistoryPlaces,
   { retainBytes, retainMs }: HistoryRetention,
   nowMs: number,
-): Promise<string[]> {
-  const removed: string[] = []
-  const remove = async ({ directory, name }: Pick<PastFile, 'directory' | 'name'>) => {
-    await disk.remove(`${directory}/${name}`)
-    removed.push(`${directory}/${name}`)
+): Promise<Expired> {
+  const removed = new Set<string>()
+  const files = await pastFiles(disk, places)
+  const { logs } = files
+  let bytes = 0
+  for (const { bytes: size } of keptOf(files)) bytes += size
+  const remove = async (file: PastFile): Promise<void> => {
+    const path = pathOf(file)
+    if (removed.has(path)) return
+    await disk.remove(path)
+    removed.add(path)
+    bytes -= file.bytes
   }
-  for (const snapshot of await superfluousSnapshots(disk, places)) await remove(snapshot)
+  for (const snapshot of superfluousSnapshots(files)) await remove(snapshot)
 
-  const { logs, snapshots } = await pastFiles(disk, places)
-  const isKept = ({ directory }: PastFile): boolean => directory.endsWith(`/${historyFolder}`)
-  const indexes = await indexesOf(disk, places)
-  let bytes = [...logs, ...snapshots].reduce((sum, f) => (isKept(f) ? sum + f.bytes : sum), 0)
-  for (const { bytes: ofIndex } of indexes.values()) bytes += ofIndex
-
+  const indexes = new Map(files.indexes.map((index) => [index.zxid, index]))
+  const snapshots = files.snapshots.filter(isKept)
   let first = 0
   for (const [at, log] of logs.entries()) {
     if (!isKept(log)) break
@@ -88,27 +100,35 @@ export async function expireHistory(
     const isTooMuch = bytes > retainBytes
     if (!isTooMuch && (await lastMs(disk, next)) >= nowMs - retainMs) break
     await remove(log)
-    bytes -= log.bytes + (indexes.get(log.zxid)?.bytes ?? 0)
+    const index = indexes.get(log.zxid)
+    if (index !== undefined) await remove(index)
     first = at + 1
     // A snapshot is useless without the log that follows it.
     const firstZxid = logs[first]?.zxid ?? log.zxid
     for (const snapshot of snapshots) {
-      if (!isKept(snapshot) || snapshot.zxid + 1n >= firstZxid) continue
-      if (removed.includes(`${snapshot.directory}/${snapshot.name}`)) continue
-      await remove(snapshot)
-      bytes -= snapshot.bytes
+      if (snapshot.zxid + 1n < firstZxid) await remove(snapshot)
     }
   }
   // If recovery needs the logs after them, snapshots can be deleted alone.
   for (const snapshot of snapshots) {
     if (bytes <= retainBytes) break
-    if (!isKept(snapshot) || removed.includes(`${snapshot.directory}/${snapshot.name}`)) continue
     await remove(snapshot)
-    bytes -= snapshot.bytes
   }
   const present = new Set(logs.slice(first).map(({ zxid }) => zxid))
-  for (const [zxid, index] of indexes) if (!present.has(zxid)) await remove(index)
-  return removed
+  for (const index of files.indexes) if (!present.has(index.zxid)) await remove(index)
+  return { removed: [...removed], bytes }
+}
+
+function keptOf({ logs, snapshots, indexes }: PastFiles): PastFile[] {
+  return [...logs, ...snapshots, ...indexes].filter(isKept)
+}
+
+function isKept({ directory }: PastFile): boolean {
+  return directory.endsWith(`/${historyFolder}`)
+}
+
+function pathOf({ directory, name }: PastFile): string {
+  return `${directory}/${name}`
 }
 
 /**
@@ -116,36 +136,20 @@ export async function expireHistory(
  * log after it, so a snapshot with less log before the next one than its own size is not worth
  * keeping.
  */
-async function superfluousSnapshots(disk: Disk, places: HistoryPlaces): Promise<PastFile[]> {
-  const { logDir, snapshotDir } = places
-  const directory = `${snapshotDir}/${historyFolder}`
-  const logs = [
-    ...logsAmong(await listIfThere(disk, `${logDir}/${historyFolder}`)),
-    ...logsAmong(await listIfThere(disk, logDir)),
-  ]
+function superfluousSnapshots({ logs, snapshots }: PastFiles): PastFile[] {
   const found: PastFile[] = []
-  let kept: bigint | undefined
-  for (const snapshot of snapshotsAmong(await listIfThere(disk, directory))) {
-    const { zxid, bytes } = snapshot
-    const since = kept
-    const between = logs
-      .filter((log) => since !== undefined && log.zxid > since && log.zxid <= zxid)
-      .reduce((sum, log) => sum + log.bytes, 0)
-    if (since !== undefined && between < bytes) found.push({ ...snapshot, directory })
-    else kept = zxid
-  }
-  return found
-}
-
-async function indexesOf(
-  disk: Disk,
-  { logDir }: HistoryPlaces,
-): Promise<Map<bigint, { directory: string; name: string; bytes: number }>> {
-  const directory = `${logDir}/${historyFolder}`
-  const found = new Map<bigint, { directory: string; name: string; bytes: number }>()
-  for (const { name, bytes } of await listIfThere(disk, directory)) {
-    const zxid = indexZxid(name)
-    if (zxid !== undefined) found.set(zxid, { directory, name, bytes })
+  let isAfterKept = false
+  let between = 0
+  let at = 0
+  for (const snapshot of snapshots) {
+    if (!isKept(snapshot)) continue
+    for (; at < logs.length && logs[at]!.zxid <= snapshot.zxid; at++) between += logs[at]!.bytes
+    if (isAfterKept && between < snapshot.bytes) {
+      found.push(snapshot)
+      continue
+    }
+    isAfterKept = true
+    between = 0
   }
   return found
 }

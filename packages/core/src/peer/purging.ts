@@ -4,10 +4,13 @@ import {
   markBreak,
   retire,
   syncRetired,
+  type HistoryRetention,
 } from '../history/retention.ts'
 import type { Disk, Host } from '../ports.ts'
 import { purge } from '../storage/purge.ts'
 import type { JournalEvent, JournalOptions } from './journal-options.ts'
+
+const lookThroughEveryMs = 60_000
 
 export interface PurgingParts {
   readonly disk: Disk
@@ -21,6 +24,9 @@ export class Purging {
   private readonly options: JournalOptions
   private last: Promise<void> = Promise.resolve()
   private isQueued = false
+  /** What the history took when it was last looked through, and what was moved there since. */
+  private historyBytes = Infinity
+  private lookedThroughMs = -Infinity
 
   constructor(parts: PurgingParts, options: JournalOptions) {
     this.parts = parts
@@ -55,7 +61,11 @@ export class Purging {
   /** The disk is full: part of the history makes room for writes. */
   async makeRoom(): Promise<void> {
     if (this.options.history === undefined) return
-    await this.traced(() => halveHistory(this.parts.disk, this.options))
+    await this.traced(async () => {
+      const { removed, bytes } = await halveHistory(this.parts.disk, this.options)
+      this.historyBytes = bytes
+      return removed
+    })
   }
 
   /** Tells the history that the past does not lead to the database of this zxid. */
@@ -77,18 +87,36 @@ export class Purging {
     }
   }
 
-  private async purge(): Promise<string[]> {
-    const { disk, host } = this.parts
+  private async purge(): Promise<readonly string[]> {
+    const { disk } = this.parts
     const { snapshotDir, logDir, retainCount, history, retainBytes } = this.options
     const retention = { snapshotDir, logDir, retainCount, retainBytes: retainBytes || Infinity }
     if (history === undefined) return purge(disk, retention)
     await purge(disk, {
       ...retention,
       dispose: {
-        take: (directory, name) => retire(disk, directory, name),
+        take: async (directory, { name, bytes }) => {
+          await retire(disk, directory, name)
+          this.historyBytes += bytes
+        },
         sync: (directory) => syncRetired(disk, directory),
       },
     })
-    return expireHistory(disk, { snapshotDir, logDir }, history, host.wallMs())
+    return this.expire(history)
+  }
+
+  /**
+   * Looks through the history if it may be too large, or after a while. Not after each snapshot:
+   * under load one follows the other, and the history may consist of many files.
+   */
+  private async expire(history: HistoryRetention): Promise<readonly string[]> {
+    const { disk, host } = this.parts
+    const nowMs = host.monotonicMs()
+    const isDue = nowMs - this.lookedThroughMs >= lookThroughEveryMs
+    if (!isDue && this.historyBytes <= history.retainBytes) return []
+    this.lookedThroughMs = nowMs
+    const { removed, bytes } = await expireHistory(disk, this.options, history, host.wallMs())
+    this.historyBytes = bytes
+    return removed
   }
 }

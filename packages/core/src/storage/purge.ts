@@ -16,19 +16,19 @@ export interface PurgeFiles {
 }
 
 /** The files that may be removed: never one that recovery from a retained snapshot needs. */
-export function planPurge(files: PurgeFiles, retention: Retention): string[] {
+export function planPurge(files: PurgeFiles, retention: Retention): PurgeFiles {
   const { retainCount, retainBytes = Infinity } = retention
   const complete = files.snapshots.filter((snapshot) => snapshot.isComplete)
   complete.sort((a, b) => (a.zxid < b.zxid ? 1 : -1))
   let kept = Math.min(complete.length, Math.max(1, retainCount))
-  if (kept === 0) return []
+  if (kept === 0) return { snapshots: [], logs: [] }
   while (kept > 1 && bytesFrom(files, complete[kept - 1]!.zxid) > retainBytes) kept--
   const oldest = complete[kept - 1]!.zxid
   const firstLog = firstNeededLog(files.logs, oldest)
-  return [
-    ...files.snapshots.filter(({ zxid }) => zxid < oldest),
-    ...files.logs.filter(({ zxid }) => zxid < firstLog),
-  ].map(({ name }) => name)
+  return {
+    snapshots: files.snapshots.filter(({ zxid }) => zxid < oldest),
+    logs: files.logs.filter(({ zxid }) => zxid < firstLog),
+  }
 }
 
 function bytesFrom({ snapshots, logs }: PurgeFiles, oldest: bigint): number {
@@ -57,7 +57,7 @@ export interface PurgeOptions extends Retention {
 
 export interface Disposal {
   /** Resolves when the name is gone from the directory. */
-  take(directory: string, name: string): Promise<void>
+  take(directory: string, file: StoredFile): Promise<void>
   /** Makes the removals from this directory durable. */
   sync(directory: string): Promise<void>
 }
@@ -71,26 +71,24 @@ export async function purge(disk: Disk, options: PurgeOptions): Promise<string[]
     snapshots.push({ ...snapshot, isComplete })
   }
   const logs = logsAmong(await listIfThere(disk, logDir))
-  const logNames = new Set(logs.map(({ name }) => name))
   const disposal = options.dispose ?? removal(disk)
   const removed: string[] = []
-  const isLog = (name: string): boolean => logNames.has(name)
-  const names = planPurge({ snapshots, logs }, options)
-  for (const name of names) if (!isLog(name)) await take(snapshotDir, name)
+  const plan = planPurge({ snapshots, logs }, options)
+  for (const snapshot of plan.snapshots) await take(snapshotDir, snapshot)
   // Durable before the logs are removed: a snapshot that a crash brings back needs its logs.
-  if (removed.length > 0 && names.some(isLog)) await disposal.sync(snapshotDir)
-  for (const name of names) if (isLog(name)) await take(logDir, name)
+  if (plan.snapshots.length > 0 && plan.logs.length > 0) await disposal.sync(snapshotDir)
+  for (const log of plan.logs) await take(logDir, log)
   return removed
 
-  async function take(directory: string, name: string): Promise<void> {
-    await disposal.take(directory, name)
-    removed.push(`${directory}/${name}`)
+  async function take(directory: string, file: StoredFile): Promise<void> {
+    await disposal.take(directory, file)
+    removed.push(`${directory}/${file.name}`)
   }
 }
 
 function removal(disk: Disk): Disposal {
   return {
-    take: (directory, name) => disk.remove(`${directory}/${name}`),
+    take: (directory, { name }) => disk.remove(`${directory}/${name}`),
     sync: (directory) => disk.syncDirectory(directory),
   }
 }

@@ -46,7 +46,8 @@ export function snapshotsAmong(entries: readonly FileEntry[]): StoredFile[] {
   return storedAmong(entries, /^snapshot\.([0-9a-f]{1,16})(?:\.gz|\.snappy)?$/i)
 }
 
-function storedAmong(entries: readonly FileEntry[], pattern: RegExp): StoredFile[] {
+/** Files whose name ends in a zxid, the first group of the pattern; in ascending order of it. */
+export function storedAmong(entries: readonly FileEntry[], pattern: RegExp): StoredFile[] {
   const files: StoredFile[] = []
   for (const { name, bytes } of entries) {
     const zxid = pattern.exec(name)?.[1]
