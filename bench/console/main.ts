@@ -5,14 +5,15 @@
  *
  *     npm run bench:console -- [--znodes 1000000] [--children 300000] [--rounds 4]
  *
- * It needs Chromium (CHROMIUM names it; /usr/bin/chromium otherwise).
+ * It uses the Chromium that CHROMIUM names, or Debian's, which it installs if it is missing.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
-import { chromium, type CDPSession, type Locator, type Page } from 'playwright-core'
+import type { CDPSession, Locator, Page } from 'playwright-core'
+import { launchChromium } from '../../interop/src/chromium.ts'
 import { zabraCommand } from '../../interop/src/commands.ts'
 import { ManagedServer } from '../../interop/src/servers.ts'
 import { textTable } from '../../interop/src/text-table.ts'
@@ -47,15 +48,7 @@ await server.start()
 try {
   await fill()
   const probe = await startProbe()
-  const browser = await chromium.launch({
-    executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium',
-    args: [
-      '--no-sandbox',
-      '--disable-gpu',
-      '--js-flags=--expose-gc',
-      '--enable-precise-memory-info',
-    ],
-  })
+  const browser = await launchChromium('--js-flags=--expose-gc', '--enable-precise-memory-info')
   try {
     const page = await browser.newPage({ viewport: { width: 1200, height: 800 } })
     page.setDefaultTimeout(patienceMs)

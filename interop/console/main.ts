@@ -4,12 +4,13 @@
  *
  *     npm run test:console -- [--pictures docs/console] [--only NAME]
  *
- * It needs Chromium (CHROMIUM names it; /usr/bin/chromium otherwise).
+ * It uses the Chromium that CHROMIUM names, or Debian's, which it installs if it is missing.
  */
 import { parseArgs } from 'node:util'
 import { files } from '@zabra/console'
-import { ended } from './ended.ts'
+import { certificate } from './certificate.ts'
 import { coordination } from './coordination.ts'
+import { ended } from './ended.ts'
 import { ensemble } from './ensemble.ts'
 import { history } from './history.ts'
 import { killed } from './killed.ts'
@@ -17,7 +18,7 @@ import { load } from './load.ts'
 import { loss } from './loss.ts'
 import { mainViews } from './main-views.ts'
 import { tree } from './tree.ts'
-import { check, failureCount, Stage } from './stage.ts'
+import { check, counts, Stage } from './stage.ts'
 
 const { values: options } = parseArgs({
   options: { pictures: { type: 'string' }, only: { type: 'string' } },
@@ -33,6 +34,7 @@ const suites: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
   load,
   loss,
   killed,
+  certificate,
 }
 
 const bytes = Object.values(files).reduce((sum, { gzip }) => sum + (gzip.length * 3) / 4, 0)
@@ -46,5 +48,5 @@ for (const [name, suite] of Object.entries(suites)) {
   check('nothing is loaded from elsewhere', stage.foreign.length === 0, stage.foreign)
   check('no error in the page', stage.errors.length === 0, stage.errors)
 }
-console.log(failureCount() === 0 ? 'all is well' : `${failureCount()} checks failed`)
-process.exitCode = failureCount() === 0 ? 0 : 1
+console.log(`${counts.passed} passed, ${counts.failed} failed`)
+process.exitCode = counts.failed === 0 ? 0 : 1

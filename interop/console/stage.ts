@@ -2,11 +2,12 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { files } from '@zabra/console'
-import { chromium, type Browser, type Page } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { digestOf } from '../../packages/server/src/auth/authenticator.ts'
 import { EmbeddedEnsemble } from '../../packages/server/test/support/embedded-ensemble.ts'
 import { freePorts } from '../../packages/server/test/support/free-ports.ts'
 import type { RawClient } from '../../packages/server/test/support/raw-client.ts'
+import { launchChromium } from '../src/chromium.ts'
 
 const axeSource = readFileSync(
   createRequire(import.meta.url).resolve('axe-core/axe.min.js'),
@@ -21,11 +22,11 @@ export const sessionText = ({ sessionId }: RawClient): string =>
 /** The identity of the administrator of every server of the stage. */
 export const boss = { scheme: 'digest', id: digestOf('boss:secret') }
 
-let failures = 0
-export const failureCount = (): number => failures
+export const counts = { passed: 0, failed: 0 }
 
 export function check(what: string, isRight: boolean, found?: unknown): void {
-  if (!isRight) failures++
+  if (isRight) counts.passed++
+  else counts.failed++
   const more = isRight || found === undefined ? '' : `: ${JSON.stringify(found)}`
   console.log(`${isRight ? 'ok  ' : 'FAIL'} ${what}${more}`)
 }
@@ -113,18 +114,7 @@ export class Stage implements AsyncDisposable {
       await ensemble.connect(ensemble.leader),
       await ensemble.connect(ensemble.leader),
     ] as const
-    const browser = await chromium.launch({
-      executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium',
-      args: [
-        '--no-sandbox',
-        '--disable-gpu',
-        '--disable-quic',
-        '--no-first-run',
-        '--disable-background-networking',
-        '--disable-component-update',
-        '--disable-sync',
-      ],
-    })
+    const browser = await launchChromium()
     return new Stage(ensemble, clients, adminPorts, browser, pictures)
   }
 

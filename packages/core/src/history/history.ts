@@ -20,7 +20,13 @@ import { keysOf, passes, type ChangeFilter } from './filter.ts'
 import { timeOf, type Pause } from './log-index.ts'
 import { LogIndexes, PastLogs, type Gap, type HistoryEvent, type ZxidRange } from './past-logs.ts'
 import { PastTreeLoader, type PastTree } from './past-tree.ts'
-import { pastFiles, type HistoryPlaces, type PastFile, type PastFiles } from './places.ts'
+import {
+  openWhereItIs,
+  pastFiles,
+  type HistoryPlaces,
+  type PastFile,
+  type PastFiles,
+} from './places.ts'
 import { everything, nodesAt, subtreeAt, type Selection } from './selection.ts'
 
 export interface HistoryOptions {
@@ -325,13 +331,13 @@ export class History {
   }
 
   /** Loads a snapshot; returns what is wrong with it, in words. */
-  private async loadSnapshot(
-    { directory, name, zxid }: PastFile,
-    loader: PastTreeLoader,
-  ): Promise<string | undefined> {
+  private async loadSnapshot(file: PastFile, loader: PastTreeLoader): Promise<string | undefined> {
     const { disk, pause } = this
+    const { name, zxid } = file
     try {
-      await loadSnapshot(disk, directory, name, loader, this.options.compression, pause)
+      await openWhereItIs(file, (directory) =>
+        loadSnapshot(disk, directory, name, loader, this.options.compression, pause),
+      )
       loader.snapshotEnded(zxid)
       return undefined
     } catch (error) {

@@ -8,7 +8,7 @@ import { HistoryError } from './error.ts'
 import { indexName, readIndex, writeIndex } from './index-file.ts'
 import { mayHold } from './key-filter.ts'
 import { indexLog, type LogBlock, type LogIndex, type Pause } from './log-index.ts'
-import { historyFolder, type HistoryPlaces, type PastFile } from './places.ts'
+import { historyFolder, openWhereItIs, type HistoryPlaces, type PastFile } from './places.ts'
 
 /** The number of records between two calls of `pause`. */
 const recordsPerLook = 32
@@ -146,10 +146,9 @@ export class PastLogs {
     range: ZxidRange,
     visit: (records: LogRecords) => boolean | void,
   ): Promise<boolean> {
-    const path = `${file.directory}/${file.name}`
     const bytes = Math.min(stretchBytes, Math.max(4096, end - position))
     let reached = position
-    const log = await openLog(this.indexes.disk, path, { from: position, stretchBytes: bytes })
+    const log = await openLog(this.indexes.disk, file, { from: position, stretchBytes: bytes })
     try {
       let count = 0
       for await (const records of log) {
@@ -166,7 +165,7 @@ export class PastLogs {
     }
     if (reached < end) {
       this.indexes.forget(file)
-      throw damaged(path, reached)
+      throw damaged(`${file.directory}/${file.name}`, reached)
     }
     return false
   }
@@ -230,16 +229,22 @@ function damaged(path: string, position: number): HistoryError {
   )
 }
 
-async function openLog(
+function openLog(
   disk: Disk,
-  path: string,
+  file: PastFile,
   options: { from: number; stretchBytes: number },
 ): Promise<LogFileReader> {
+  return openPast(file, (path) => LogFileReader.open(disk, path, options))
+}
+
+async function openPast<T>(file: PastFile, open: (path: string) => Promise<T>): Promise<T> {
+  const { name } = file
   try {
-    return await LogFileReader.open(disk, path, options)
+    return await openWhereItIs(file, (directory) => open(`${directory}/${name}`))
   } catch (error) {
     if (faultCode(error) !== 'ENOENT') throw error
-    throw new HistoryError('missing', `${path} was removed in the meantime`, undefined, error)
+    const message = `${file.directory}/${name} was removed in the meantime`
+    throw new HistoryError('missing', message, undefined, error)
   }
 }
 
@@ -287,7 +292,6 @@ export class LogIndexes {
   ): Promise<LogIndex> {
     const { disk } = this
     const { blockBytes, pause } = this.options
-    const path = `${file.directory}/${file.name}`
     if (!isNewest && known !== undefined && isOf(known, file)) return known
     const stored = isNewest || known !== undefined ? undefined : await this.stored(file)
     if (stored !== undefined && isOf(stored, file)) return stored
@@ -296,13 +300,9 @@ export class LogIndexes {
     if (isNewest && usable !== undefined && (usable.blocks.at(-1)?.lastZxid ?? -1n) >= upTo) {
       return usable
     }
-    let index: LogIndex
-    try {
-      index = await indexLog(disk, path, usable, { upTo, pause, blockBytes })
-    } catch (error) {
-      if (faultCode(error) !== 'ENOENT') throw error
-      throw new HistoryError('missing', `${path} was removed in the meantime`, undefined, error)
-    }
+    const index = await openPast(file, (path) =>
+      indexLog(disk, path, usable, { upTo, pause, blockBytes }),
+    )
     if (!isNewest && index.endReason !== 'unread') await this.store(file, index)
     return index
   }

@@ -1,5 +1,5 @@
 /** The files of a data directory that describe its past, and their order. */
-import type { Disk, FileEntry } from '../ports.ts'
+import { faultCode, type Disk, type FileEntry } from '../ports.ts'
 import { listIfThere, logsAmong, snapshotsAmong, type StoredFile } from '../storage/disk/files.ts'
 import { indexesAmong } from './index-file.ts'
 
@@ -72,6 +72,25 @@ export async function pastFiles(
     if (zxid !== undefined) breaks.push(BigInt(`0x${zxid}`))
   }
   return { logs, snapshots, indexes, breaks: breaks.toSorted(ascending) }
+}
+
+/** Whether only the history needs the file. */
+export function isKept({ directory }: PastFile): boolean {
+  return directory.endsWith(`/${historyFolder}`)
+}
+
+/** Opens a file that may have been moved to the history since it was listed. */
+export async function openWhereItIs<T>(
+  file: PastFile,
+  open: (directory: string) => Promise<T>,
+): Promise<T> {
+  const { directory } = file
+  try {
+    return await open(directory)
+  } catch (error) {
+    if (faultCode(error) !== 'ENOENT' || isKept(file)) throw error
+    return open(`${directory}/${historyFolder}`)
+  }
 }
 
 export function breakName(zxid: bigint): string {

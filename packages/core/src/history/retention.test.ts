@@ -138,3 +138,52 @@ test('history that is too old is deleted, and on a full disk the older half', as
   }
   await history.treeAt({ zxid: last!.zxid })
 })
+
+test('a history that is read while files are moved is the same', async () => {
+  const [some] = fc.sample(steps, { numRuns: 1, seed: 11 })
+  const expected = await read(await recorded(some!), () => Promise.resolve())
+  let wasMoved = 0
+  for (let moveBefore = 0; moveBefore < expected.calls; moveBefore++) {
+    const world = await recorded(some!)
+    const { content } = await read(world, async (call) => {
+      if (call === moveBefore) await purged(world)
+    })
+    expect(content).toEqual(expected.content)
+    wasMoved += (await world.disk.list(folder)).length > 0 ? 1 : 0
+  }
+  expect(wasMoved).toBeGreaterThan(10)
+
+  /** All changes, and the tree in the middle; `before` is told of each listing and opening. */
+  async function read(world: RecordedWorld, before: (call: number) => Promise<void>) {
+    const { disk, ledger } = world
+    let calls = 0
+    let isMoving = false
+    const told = async (): Promise<void> => {
+      if (isMoving) return
+      isMoving = true
+      await before(calls++)
+      isMoving = false
+    }
+    const list = disk.list.bind(disk)
+    const openRead = disk.openRead.bind(disk)
+    disk.list = async (path) => {
+      await told()
+      return list(path)
+    }
+    disk.openRead = async (path) => {
+      await told()
+      return openRead(path)
+    }
+    const history = new History(disk, { places })
+    const changes: string[] = []
+    const { first, last } = await history.extent()
+    await history.forEachChange({ from: first!.zxid, to: last!.zxid }, {}, ({ zxid, path }) => {
+      changes.push(`${zxid} ${path}`)
+    })
+    const zxids = [...ledger.keys()]
+    const middle = zxids[Math.floor(zxids.length / 2)]!
+    const tree = contentOf(await history.treeAt({ zxid: middle }))
+    Object.assign(disk, { list, openRead })
+    return { content: { changes, tree }, calls }
+  }
+})

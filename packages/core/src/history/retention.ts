@@ -8,6 +8,7 @@ import { LogFileReader } from '../storage/log/log-reader.ts'
 import {
   breakName,
   historyFolder,
+  isKept,
   pastFiles,
   type HistoryPlaces,
   type PastFile,
@@ -121,10 +122,6 @@ export async function expireHistory(
 
 function keptOf({ logs, snapshots, indexes }: PastFiles): PastFile[] {
   return [...logs, ...snapshots, ...indexes].filter(isKept)
-}
-
-function isKept({ directory }: PastFile): boolean {
-  return directory.endsWith(`/${historyFolder}`)
 }
 
 function pathOf({ directory, name }: PastFile): string {

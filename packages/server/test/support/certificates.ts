@@ -129,6 +129,6 @@ export class Authority {
   }
 }
 
-function keyPem(key: KeyObject): string {
+export function keyPem(key: KeyObject): string {
   return key.export({ type: 'pkcs8', format: 'pem' }) as string
 }
