@@ -95,6 +95,7 @@ export {
   writeSnapshot,
   type SnapshotSink,
 } from './storage/snapshot/snapshot.ts'
+export { nodeBytesMax } from './storage/snapshot/snapshot.ts'
 export { looksComplete } from './storage/snapshot/snapshot-validity.ts'
 export { snapshotReach, type SnapshotReach } from './storage/snapshot/snapshot-reach.ts'
 export { DiskFullError, LogFailedError, TxnLog } from './storage/log/txn-log.ts'

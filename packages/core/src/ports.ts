@@ -68,7 +68,9 @@ export interface WriteHandle {
 /** The `code` of a fault; undefined for any other error. */
 export function faultCode(error: unknown): string | undefined {
   if (!(error instanceof Error) || !('code' in error)) return undefined
-  return typeof error.code === 'string' ? error.code : undefined
+  if (typeof error.code !== 'string') return undefined
+  // A quota of the file system that is used up is a full disk.
+  return error.code === 'EDQUOT' ? 'ENOSPC' : error.code
 }
 
 /** Verifies the credentials that a client presents. */

@@ -21,6 +21,8 @@ import { timeOf, type Pause } from './log-index.ts'
 import { LogIndexes, PastLogs, type Gap, type HistoryEvent, type ZxidRange } from './past-logs.ts'
 import { PastTreeLoader, type PastTree } from './past-tree.ts'
 import {
+  historyFolder,
+  isKept,
   openWhereItIs,
   pastFiles,
   type HistoryPlaces,
@@ -166,12 +168,14 @@ export class History {
   }
 
   private async reachOf(snapshot: PastFile): Promise<bigint | undefined> {
-    const reach = await snapshotReach(
-      this.disk,
-      snapshot.directory,
-      snapshot,
-      this.options.compression,
-    )
+    const { disk } = this
+    const { compression } = this.options
+    const { directory } = snapshot
+    let reach = await snapshotReach(disk, directory, snapshot, compression)
+    if (reach === undefined && !isKept(snapshot)) {
+      // It may have been moved since it was listed.
+      reach = await snapshotReach(disk, `${directory}/${historyFolder}`, snapshot, compression)
+    }
     if (reach === undefined) return undefined
     return reach.zxid > snapshot.zxid ? reach.zxid : snapshot.zxid
   }
@@ -435,7 +439,7 @@ async function backwardPage(
     })
     for (let i = found.length - 1; i >= 0; i--) {
       if (changes.length >= limit) return { changes, next: found[i]![0]!.zxid }
-      changes.push(...found[i]!.toReversed())
+      for (const change of found[i]!.toReversed()) changes.push(change)
     }
   }
   return { changes, next: undefined }

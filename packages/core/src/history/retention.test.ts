@@ -1,15 +1,17 @@
+import { encodeText } from '@zabra/protocol'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { zabraSnapshot } from '../../test/support/fuzzy-snapshots.ts'
 import { contentOf, directory, places, RecordedWorld } from '../../test/support/recorded-world.ts'
 import { anyStep, type Step } from '../../test/support/world.ts'
 import { loadDatabase } from '../storage/recovery/load.ts'
+import { snapshotsAmong } from '../storage/disk/files.ts'
 import { purge } from '../storage/purge.ts'
 import { HistoryError } from './error.ts'
 import { History } from './history.ts'
 import { PastTree } from './past-tree.ts'
-import { historyFolder } from './places.ts'
-import { expireHistory, halveHistory, retire, syncRetired } from './retention.ts'
+import { historyFolder, pastFiles } from './places.ts'
+import { expireHistory, halveHistory, markBreak, retire, syncRetired } from './retention.ts'
 
 const folder = `${directory}/${historyFolder}`
 const everything = { retainBytes: Infinity, retainMs: Infinity }
@@ -49,6 +51,19 @@ const steps = fc
 function writes(count: number): Step[] {
   return Array.from({ length: count }, () => ({ op: 'write' }))
 }
+
+const openAcl = [{ perms: 31, id: { scheme: 'world', id: 'anyone' } }]
+const createOf = (path: string): Step => ({
+  op: 'change',
+  session: 1n,
+  change: { op: 'create', path, data: encodeText(path), acl: openAcl, kind: 'plain' },
+})
+/** Snapshots with little log between them. */
+const longSteps = [0, 1, 2, 3].flatMap((round): Step[] => [
+  createOf(`/${round}a`),
+  createOf(`/${round}b`),
+  ...writes(100),
+])
 
 test('files that recovery no longer needs are moved away, and the past is complete', async () => {
   await fc.assert(
@@ -186,4 +201,51 @@ test('a history that is read while files are moved is the same', async () => {
     Object.assign(disk, { list, openRead })
     return { content: { changes, tree }, calls }
   }
+})
+
+test('the first snapshot after a break is never superfluous', async () => {
+  const world = await recorded(longSteps)
+  const { disk } = world
+  const all = snapshotsAmong(await disk.list(directory))
+  const middle = all[Math.floor(all.length / 2)]!
+  await markBreak(disk, places, middle.zxid)
+  await purged(world)
+  const history = new History(disk, { places })
+  const zxid = middle.zxid + 1n
+  const expected = world.ledger.get(zxid)
+  expect(contentOf(await history.treeAt({ zxid }))).toEqual(expected)
+  await expireHistory(disk, places, everything, 0)
+  expect(contentOf(await history.treeAt({ zxid }))).toEqual(expected)
+})
+
+test('the marks of breaks go with the history before them', async () => {
+  const world = await recorded(longSteps)
+  const { disk } = world
+  const newest = snapshotsAmong(await disk.list(directory)).at(-1)!
+  await markBreak(disk, places, 3n)
+  await markBreak(disk, places, newest.zxid)
+  await purged(world)
+  await expireHistory(disk, places, everything, 0)
+  const breaksOf = async (): Promise<readonly bigint[]> => (await pastFiles(disk, places)).breaks
+  expect(await breaksOf()).toEqual([3n, newest.zxid])
+  await expireHistory(disk, places, { retainBytes: 0, retainMs: Infinity }, 0)
+  expect((await breaksOf()).every((zxid) => zxid === newest.zxid)).toBe(true)
+})
+
+test('the oldest tree is found while it is moved', async () => {
+  const world = await recorded(longSteps)
+  const { disk } = world
+  const history = new History(disk, { places })
+  const { oldestTree } = await history.extent()
+  const openRead = disk.openRead.bind(disk)
+  let isMoved = false
+  disk.openRead = async (path) => {
+    if (!isMoved && path.includes('/snapshot.')) {
+      isMoved = true
+      await purged(world)
+    }
+    return openRead(path)
+  }
+  expect((await history.extent()).oldestTree).toBe(oldestTree)
+  expect(isMoved).toBe(true)
 })

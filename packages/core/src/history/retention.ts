@@ -115,8 +115,16 @@ export async function expireHistory(
     if (bytes <= retainBytes) break
     await remove(snapshot)
   }
-  const present = new Set(logs.slice(first).map(({ zxid }) => zxid))
+  const left = logs.slice(first)
+  const present = new Set(left.map(({ zxid }) => zxid))
   for (const index of files.indexes) if (!present.has(index.zxid)) await remove(index)
+  const begins = [...left, ...files.snapshots.filter((file) => !removed.has(pathOf(file)))]
+  for (const zxid of files.breaks) {
+    if (begins.some((file) => file.zxid < zxid)) continue
+    const path = `${places.logDir}/${historyFolder}/${breakName(zxid)}`
+    await disk.remove(path)
+    removed.add(path)
+  }
   return { removed: [...removed], bytes }
 }
 
@@ -133,19 +141,22 @@ function pathOf({ directory, name }: PastFile): string {
  * log after it, so a snapshot with less log before the next one than its own size is not worth
  * keeping.
  */
-function superfluousSnapshots({ logs, snapshots }: PastFiles): PastFile[] {
+function superfluousSnapshots({ logs, snapshots, breaks }: PastFiles): PastFile[] {
   const found: PastFile[] = []
-  let isAfterKept = false
+  let kept: bigint | undefined
   let between = 0
   let at = 0
   for (const snapshot of snapshots) {
     if (!isKept(snapshot)) continue
     for (; at < logs.length && logs[at]!.zxid <= snapshot.zxid; at++) between += logs[at]!.bytes
-    if (isAfterKept && between < snapshot.bytes) {
+    const { zxid, bytes } = snapshot
+    // Nothing leads across a break, so a snapshot from before it is of no use after it.
+    const isReached = kept !== undefined && !breaks.some((each) => each > kept! && each <= zxid)
+    if (isReached && between < bytes) {
       found.push(snapshot)
       continue
     }
-    isAfterKept = true
+    kept = zxid
     between = 0
   }
   return found

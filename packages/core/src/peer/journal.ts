@@ -300,11 +300,12 @@ export class Journal {
       await log.close()
       const replacement = source()
       const { zxid } = replacement
-      await writeSnapshot(disk, options.snapshotDir, replacement, this.snapshots.form)
+      const { snapshotDir } = options
+      const { file } = await writeSnapshot(disk, snapshotDir, replacement, this.snapshots.form)
       try {
         await log.rebase(zxid)
         await this.purging.markBreak(zxid)
-        await forgetAllBut(disk, options, zxid)
+        await forgetAllBut(disk, options, file)
       } catch (error) {
         // A restart would read something else than clients see: better to restart.
         this.onFailure(error as Error)
@@ -331,7 +332,7 @@ export class Journal {
       await log.rebase(taken.zxid)
       await this.purging.markBreak(taken.zxid)
       const forget = keepsOldFiles ? putAsideAllBut : forgetAllBut
-      await forget(disk, options, taken.zxid)
+      await forget(disk, options, taken.file)
       log.restart(taken.zxid)
       return taken
     })

@@ -48,6 +48,8 @@ const { sessionExpired, sessionMoved } = errorCodes
 const identitiesMax = 4096
 /** The most writes that are decided together, so that the log need not wait for all of them. */
 const undecidedMax = 64
+/** The most sessions that end in one tick: a new leader may find that many are over at once. */
+const expiredAtOnceMax = 2000
 /** The part of the longest transaction by which a request may grow; the request may be half of it. */
 const growthPart = 4
 const expiredSession = refusal(sessionExpired)
@@ -342,7 +344,7 @@ export class Proposer<Learner extends object = object> implements GlobalUpstream
   /** Time passed: sessions expire, containers and TTL nodes are reclaimed. */
   tick(): void {
     if (!this.acceptsWrites) return
-    for (const session of this.sessions.expire(this.clock.nowMs)) {
+    for (const session of this.sessions.expire(this.clock.nowMs, expiredAtOnceMax)) {
       if (session.isClosing) continue
       this.pipeline.stats.sessionsExpired++
       const { id: sessionId, timeoutMs, expiresAtMs, moves, owner } = session

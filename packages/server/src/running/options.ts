@@ -1,5 +1,6 @@
 import {
   defaultLimits,
+  nodeBytesMax,
   type DatabaseOptions,
   type JournalOptions,
   type PeerOptions,
@@ -30,9 +31,12 @@ export function databaseOptions(
   }
 }
 
+/** A znode of this size can be stored: its record in a snapshot may be twice as long. */
+const storedBytesMax = nodeBytesMax / 2
+
 /** The longest record that Apache's servers with the same settings read from logs and peers. */
 export function txnBytesMax({ juteMaxBuffer, juteMaxBufferExtra }: ServerConfig): number {
-  return juteMaxBuffer + juteMaxBufferExtra
+  return Math.min(juteMaxBuffer + juteMaxBufferExtra, storedBytesMax)
 }
 
 export function peerOptions(config: ServerConfig): PeerOptions {

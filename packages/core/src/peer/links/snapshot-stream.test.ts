@@ -109,7 +109,8 @@ test('what cannot be a node is not collected for ever', async () => {
   writer.ustring('/a')
   writer.int(0x7fffffff)
   link.received(writer.written(), 0)
-  const receiving = receiveSnapshot(link, new TestDatabase())
+  const itemBytesMax = 64 * 1024 * 1024
+  const receiving = receiveSnapshot(link, new TestDatabase(), itemBytesMax)
   const refused = expect(receiving).rejects.toThrow(MalformedError)
   const chunk = new Uint8Array(8 * 1024 * 1024)
   for (let i = 0; i < 10; i++) {
@@ -117,4 +118,32 @@ test('what cannot be a node is not collected for ever', async () => {
     await settled()
   }
   await refused
+})
+
+test('a node of 80 MiB arrives, and its parts are not copied again and again', async () => {
+  const large = new Uint8Array(80 * 1024 * 1024).fill(7)
+  const db = somethingToSend(5)
+  db.put('/large', 'x')
+  db.nodes.set('/large', { ...db.nodes.get('/large')!, data: large })
+  const bytes = await stream(db)
+  const link = new PacketLink(deafWire, 0)
+  const received = new TestDatabase()
+  const receiving = receiveSnapshot(link, received)
+  const set = Uint8Array.prototype.set
+  let copied = 0
+  Uint8Array.prototype.set = function (this: Uint8Array, from: ArrayLike<number>, at?: number) {
+    copied += from.length
+    return set.call(this, from, at)
+  }
+  try {
+    for (let at = 0; at < bytes.length; at += 1024 * 1024) {
+      link.received(bytes.slice(at, at + 1024 * 1024), 0)
+      await settled()
+    }
+    await receiving
+  } finally {
+    Uint8Array.prototype.set = set
+  }
+  expect(Buffer.compare(received.nodes.get('/large')!.data!, large)).toBe(0)
+  expect(copied).toBeLessThan(8 * bytes.length)
 })

@@ -1,13 +1,12 @@
 import { AclList, MalformedError, Reader, Writer } from '@zabra/protocol'
 import type { SnapshotSource } from '../../state/snapshot-source.ts'
-import type { SnapshotSink } from '../../storage/snapshot/snapshot.ts'
+import { nodeBytesMax, type SnapshotSink } from '../../storage/snapshot/snapshot.ts'
 import { sliceBytesDefault } from './pace.ts'
 import type { PacketLink } from './packet-link.ts'
 
 /** The signature at the end of a snapshot on the wire. */
 const signature = 'BenWasHere'
-/** The maximum size of one node or one ACL list; anything larger is not a snapshot. */
-const itemBytesMax = 64 * 1024 * 1024
+const bufferBytesLeast = 256 * 1024
 
 /**
  * Sends the database while it goes on changing; `pause` lets the loop turn between slices.
@@ -50,8 +49,12 @@ export async function sendSnapshot(
 }
 
 /** Reads a database from the link into a sink; what follows it stays on the link. */
-export async function receiveSnapshot(link: PacketLink, sink: SnapshotSink): Promise<void> {
-  const input = new Input(link)
+export async function receiveSnapshot(
+  link: PacketLink,
+  sink: SnapshotSink,
+  itemBytesMax = nodeBytesMax,
+): Promise<void> {
+  const input = new Input(link, itemBytesMax)
   const sessions = await input.read((reader) => reader.int())
   for (let i = 0; i < sessions; i++) {
     const [id, timeoutMs] = await input.read((reader) => [reader.long(), reader.int()] as const)
@@ -71,11 +74,17 @@ export async function receiveSnapshot(link: PacketLink, sink: SnapshotSink): Pro
 /** Whatever has arrived, and more of it where that is not enough. */
 class Input {
   private readonly link: PacketLink
-  private bytes: Uint8Array = new Uint8Array(0)
+  /** A larger node or list of ACLs is not one. */
+  private readonly itemBytesMax: number
+  /** What has arrived is in a part of it. What was read from it before may still be in use. */
+  private buffer = new Uint8Array(bufferBytesLeast)
+  private start = 0
+  private end = 0
   private readonly reader = new Reader()
 
-  constructor(link: PacketLink) {
+  constructor(link: PacketLink, itemBytesMax: number) {
     this.link = link
+    this.itemBytesMax = itemBytesMax
   }
 
   async read<T>(what: (reader: Reader) => T): Promise<T> {
@@ -85,23 +94,31 @@ class Input {
         return what(this.reader)
       } catch (error) {
         if (!(error instanceof MalformedError)) throw error
-        if (this.bytes.length - start > itemBytesMax) throw error
+        if (this.reader.end - start > this.itemBytesMax) throw error
         await this.more(start)
       }
     }
   }
 
-  private async more(start: number): Promise<void> {
+  /** Keeps what follows `from`, and appends what arrives next. */
+  private async more(from: number): Promise<void> {
     const added = await this.link.nextRaw()
-    const kept = this.bytes.subarray(start)
-    const bytes = new Uint8Array(kept.length + added.length)
-    bytes.set(kept)
-    bytes.set(added, kept.length)
-    this.bytes = bytes
-    this.reader.reset(bytes)
+    this.start += from
+    const needed = this.end - this.start + added.length
+    if (this.end + added.length > this.buffer.length) {
+      // Twice as much as needed, so that a large node is not copied with each part of it.
+      const buffer = new Uint8Array(Math.max(bufferBytesLeast, 2 * needed))
+      buffer.set(this.buffer.subarray(this.start, this.end))
+      this.end -= this.start
+      this.start = 0
+      this.buffer = buffer
+    }
+    this.buffer.set(added, this.end)
+    this.end += added.length
+    this.reader.reset(this.buffer.subarray(this.start, this.end))
   }
 
   finish(): void {
-    this.link.unread(this.bytes.slice(this.reader.position))
+    this.link.unread(this.buffer.slice(this.start + this.reader.position, this.end))
   }
 }

@@ -88,7 +88,7 @@ const expiredMax = 1000
 const closedMax = 200
 const pastConnectionsMax = 8
 /** Sessions whose clients are gone, and not over yet. */
-const knownMax = 20_000
+const goneMax = 20_000
 const eventsMax = 100
 
 export class SessionEnds {
@@ -100,6 +100,8 @@ export class SessionEnds {
   onEnd: ((end: SessionEnd) => void) | undefined
   private readonly clock: Clock
   private readonly known = new Map<bigint, Known>()
+  /** Known sessions without a connection; those whose clients left first come first. */
+  private readonly gone = new Set<bigint>()
   private readonly decisions = new Map<bigint, Decision>()
   private readonly stalls: Stall[] = []
   private readonly roles: RoleTaken[] = []
@@ -124,8 +126,8 @@ export class SessionEnds {
     if (known === undefined) {
       known = { current: undefined, past: [], lastHeardMs: nowMs, timeoutMs }
       this.known.set(sessionId, known)
-      if (this.known.size > knownMax) this.forgetOne()
     }
+    this.gone.delete(sessionId)
     if (known.current !== undefined) this.leave(known, 'replaced')
     known.current = connection
     known.timeoutMs = timeoutMs
@@ -133,7 +135,10 @@ export class SessionEnds {
 
   disconnected(connection: ClientConnection, end: ConnectionEnd): void {
     const known = this.known.get(connection.sessionId)
-    if (known?.current === connection) this.leave(known, end)
+    if (known?.current !== connection) return
+    this.leave(known, end)
+    this.gone.add(connection.sessionId)
+    if (this.gone.size > goneMax) this.forgetOne()
   }
 
   private leave(known: Known, end: ConnectionEnd): void {
@@ -182,6 +187,7 @@ export class SessionEnds {
     const known = this.known.get(sessionId)
     const decision = this.decisions.get(sessionId)
     this.known.delete(sessionId)
+    this.gone.delete(sessionId)
     this.decisions.delete(sessionId)
     // Of a session of another server's client there is nothing to say.
     if (known === undefined && decision === undefined) return
@@ -215,9 +221,9 @@ export class SessionEnds {
 
   /** A client that went long ago, most likely to another server. */
   private forgetOne(): void {
-    for (const [id, { current }] of this.known) {
-      if (current !== undefined) continue
+    for (const id of this.gone) {
       this.known.delete(id)
+      this.gone.delete(id)
       return
     }
   }

@@ -127,3 +127,32 @@ test('adding a known session touches it', () => {
   expect(tracker.add(1n, 4000, 10_000)).toBe(session)
   expect(tracker.byExpiry()).toEqual([[16_000, [1n]]])
 })
+
+test('any number of sessions may expire in one tick, and part of them at a time', () => {
+  const count = 200_000
+  const filled = (): SessionTracker => {
+    const tracker = new SessionTracker(tickMs)
+    for (let id = 1n; id <= count; id++) tracker.add(id, 30_000, 0)
+    return tracker
+  }
+  expect(filled().expire(40_000)).toHaveLength(count)
+
+  const tracker = filled()
+  const ids = new Set<bigint>()
+  for (let left = count; left > 0; left -= 30_000) {
+    const expired = tracker.expire(40_000, 30_000)
+    expect(expired).toHaveLength(Math.min(left, 30_000))
+    for (const { id } of expired) ids.add(id)
+  }
+  expect(ids.size).toBe(count)
+  expect(tracker.expire(40_000)).toEqual([])
+})
+
+test('a session that is heard of before its turn to expire lives on', () => {
+  const tracker = new SessionTracker(tickMs)
+  const sessions = [1n, 2n, 3n].map((id) => tracker.add(id, 30_000, 0))
+  expect(tracker.expire(40_000, 2).map(({ id }) => id)).toEqual([1n, 2n])
+  tracker.touch(sessions[2]!, 30_000, 40_000)
+  expect(tracker.expire(40_000)).toEqual([])
+  expect(tracker.expire(80_000).map(({ id }) => id)).toEqual([3n])
+})

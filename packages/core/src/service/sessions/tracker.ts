@@ -95,14 +95,21 @@ export class SessionTracker {
     this.last = undefined
   }
 
-  /** The sessions whose time has come; they stay known until they are removed. */
-  expire(nowMs: number): Session[] {
+  /**
+   * The sessions whose time has come, at most `max`; the next call returns the others. They stay
+   * known until they are removed.
+   */
+  expire(nowMs: number, max = Infinity): Session[] {
     const expired: Session[] = []
     if (nowMs < this.nextTickMs) return expired
     for (const [expiresAtMs, bucket] of this.buckets) {
       if (expiresAtMs > nowMs) continue
+      for (const session of bucket) {
+        if (expired.length >= max) return expired
+        bucket.delete(session)
+        expired.push(session)
+      }
       this.buckets.delete(expiresAtMs)
-      expired.push(...bucket)
     }
     this.nextTickMs = (Math.floor(nowMs / this.tickMs) + 1) * this.tickMs
     return expired

@@ -74,6 +74,8 @@ export class Projection {
   private readonly staged = new Fifo<ProjectedNode>()
   /** The number of staged nodes since the last `countStaged`. */
   private uncounted = 0
+  /** The pending nodes that are ephemeral, by their session. */
+  private readonly owned = new Map<bigint, Set<ProjectedNode>>()
   private mayRollBack = false
   private readonly spare: ProjectedNode[] = []
 
@@ -185,6 +187,7 @@ export class Projection {
     if (node.pending++ === 0) {
       if (this.mayRollBack) node.previous = this.newest.get(node.path, node.hash)
       this.newest.set(node)
+      if (node.isOwned) this.addOwned(node)
     }
     this.staged.push(node)
     this.uncounted++
@@ -269,11 +272,18 @@ export class Projection {
       const path = tree.pathOf(id)
       if (this.newest.get(path, tree.scan(path).hash) === undefined) paths.add(path)
     }
-    for (const node of this.staged.all()) {
-      if (!node.exists || node.owner !== session) continue
+    for (const node of this.owned.get(session) ?? []) {
+      if (!node.exists) continue
       if (this.newest.get(node.path, node.hash) === node) paths.add(node.path)
     }
     return [...paths]
+  }
+
+  private addOwned(node: ProjectedNode): void {
+    const { owner } = node
+    const ofSession = this.owned.get(owner)
+    if (ofSession === undefined) this.owned.set(owner, new Set([node]))
+    else ofSession.add(node)
   }
 
   private copy(from: ProjectedNode): ProjectedNode {
@@ -298,7 +308,13 @@ export class Projection {
     return node
   }
 
+  /** Nothing pending changes the node any more. */
   private release(node: ProjectedNode): void {
+    if (node.isOwned) {
+      const ofSession = this.owned.get(node.owner)
+      ofSession?.delete(node)
+      if (ofSession?.size === 0) this.owned.delete(node.owner)
+    }
     node.previous = undefined
     if (this.spare.length < spareMax) this.spare.push(node)
   }

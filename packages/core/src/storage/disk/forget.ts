@@ -10,11 +10,11 @@ interface Directories {
 const asidePrefix = 'differing.'
 
 /**
- * Removes, durably, everything but the snapshot of one zxid: what was there before is of another
+ * Removes, durably, everything but the named snapshot: what was there before is of another
  * history, and nobody may ever go back to a part of it. The snapshots go first: one that a crash
  * brings back must not lack its logs.
  */
-export function forgetAllBut(disk: Disk, directories: Directories, kept: bigint): Promise<void> {
+export function forgetAllBut(disk: Disk, directories: Directories, kept: string): Promise<void> {
   return takeAway(disk, directories, kept, (directory, name) => disk.remove(`${directory}/${name}`))
 }
 
@@ -22,7 +22,7 @@ export function forgetAllBut(disk: Disk, directories: Directories, kept: bigint)
 export async function putAsideAllBut(
   disk: Disk,
   directories: Directories,
-  kept: bigint,
+  kept: string,
 ): Promise<void> {
   for (const directory of new Set([directories.snapshotDir, directories.logDir])) {
     for (const { name } of await listIfThere(disk, directory)) {
@@ -49,11 +49,11 @@ export async function putAside(
 async function takeAway(
   disk: Disk,
   { snapshotDir, logDir }: Directories,
-  kept: bigint,
+  kept: string,
   take: (directory: string, name: string) => Promise<void>,
 ): Promise<void> {
-  for (const { name, zxid } of snapshotsAmong(await listIfThere(disk, snapshotDir))) {
-    if (zxid !== kept) await take(snapshotDir, name)
+  for (const { name } of snapshotsAmong(await listIfThere(disk, snapshotDir))) {
+    if (name !== kept) await take(snapshotDir, name)
   }
   await disk.syncDirectory(snapshotDir)
   for (const { name } of logsAmong(await listIfThere(disk, logDir))) {

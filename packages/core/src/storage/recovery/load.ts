@@ -95,20 +95,26 @@ export async function loadDatabase(
   options: DatabaseOptions,
   listener?: ReplayListener,
 ): Promise<Loaded> {
-  const load = (from: Disk): Promise<Loaded> => loadNewest(from, recovery, options, listener)
-  const newest = await load(disk)
+  const load = (from: Disk, how: RecoveryOptions): Promise<Loaded> =>
+    loadNewest(from, how, options, listener)
+  const newest = await load(disk, recovery)
   if (hasDigestOfLog(newest)) return newest
-  return (await loadOlder(disk, recovery, load)) ?? load(disk)
+  const { zxid } = newest.recovered
+  // Damage that the newest snapshot does not depend on is no reason to give up what follows it.
+  const strict = { ...recovery, acceptDamage: false }
+  const loadOld = (from: Disk): Promise<Loaded> => load(from, strict)
+  return (await loadOlder(disk, recovery, zxid, loadOld)) ?? load(disk, recovery)
 }
 
 function hasDigestOfLog({ db }: Loaded): boolean {
   return db.digests.differingTxns === 0
 }
 
-/** Undefined if no older snapshot leads to the tree of the log. */
+/** Undefined if no older snapshot leads to the tree of the log at this zxid. */
 async function loadOlder(
   disk: Disk,
   { snapshotDir, trace = () => {} }: RecoveryOptions,
+  zxid: bigint,
   load: (from: Disk) => Promise<Loaded>,
 ): Promise<Loaded | undefined> {
   const snapshots = snapshotsAmong(await listIfThere(disk, snapshotDir))
@@ -116,7 +122,7 @@ async function loadOlder(
     const suspect = snapshots.slice(left).map(({ name }) => name)
     const older = await loadIfComplete(() => load(hiding(disk, new Set(suspect))))
     if (older === undefined) return undefined
-    if (!hasDigestOfLog(older)) continue
+    if (!hasDigestOfLog(older) || older.recovered.zxid !== zxid) continue
     await putAside(disk, snapshotDir, suspect)
     for (const name of suspect) {
       trace({ type: 'snapshotDiffers', file: `${snapshotDir}/${name}` })

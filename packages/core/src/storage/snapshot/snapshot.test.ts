@@ -161,3 +161,16 @@ describe('a crash or a fault while a snapshot is written', () => {
     await load('snapshot.9')
   })
 })
+
+test('a snapshot with a znode of 80 MiB can be loaded', async () => {
+  const disk = new MemoryDisk()
+  await disk.makeDirectory(directory)
+  const db = TestDatabase.fresh()
+  const data = new Uint8Array(80 * 1024 * 1024).fill(7)
+  db.put('/large', 'x')
+  db.nodes.set('/large', { ...db.nodes.get('/large')!, data })
+  const { file } = await writeSnapshot(disk, directory, db.source(1n))
+  const read = new TestDatabase()
+  await loadSnapshot(disk, directory, file, read)
+  expect(Buffer.compare(read.nodes.get('/large')!.data!, data)).toBe(0)
+})

@@ -64,8 +64,8 @@ const lastSectionBytes = 21
 /** Encoding this many bytes takes a millisecond or two. */
 export const sliceBytesDefault = 256 * 1024
 const nodesPerPause = 128
-/** A larger node is taken for damage. */
-const nodeBytesMax = 64 * 1024 * 1024
+/** A larger node, or list of ACLs, is taken for damage. No request makes one that is half as large. */
+export const nodeBytesMax = 512 * 1024 * 1024
 
 /**
  * Streams a snapshot to disk, a slice a turn, under a name that nobody takes for a snapshot until

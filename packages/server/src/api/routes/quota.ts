@@ -151,7 +151,7 @@ async function checkNesting(client: Call['client'], path: string): Promise<void>
       throw nested(path, `${folder.slice(root.length)} below it has a quota`)
     }
     const below = children.filter((name) => name !== limitsName && name !== statsName)
-    waiting.push(...below.map((name) => joinPath(folder!, name)))
+    for (const name of below) waiting.push(joinPath(folder, name))
   }
 }
 

@@ -105,7 +105,7 @@ export const limits = {
   'jute.maxbuffer': bare(
     int,
     0xfffff,
-    'Longest request in bytes. A longer one closes its connection. Use the same value on all servers and clients.',
+    'Longest request in bytes, 256 MiB at most. A longer one closes its connection. Use the same value on all servers and clients.',
     {
       properties: ['jute.maxbuffer', 'zookeeper.jute.maxbuffer'],
       range: { min: 1, outside: 'default' },
