@@ -38,7 +38,7 @@ async function begun(retainBytes: number) {
   return {
     disk,
     /** Takes a snapshot, and returns how many folders the purge after it listed. */
-    async snapshot(): Promise<number> {
+    snapshot: async (): Promise<number> => {
       const first = taken++ * 5
       await writeSnapshot(disk, directory, TestDatabase.fresh().source(BigInt(first)))
       await writeLog(disk, [range(first + 1, first + 5)])
@@ -47,12 +47,11 @@ async function begun(retainBytes: number) {
       await purging.done
       return listed
     },
-    passMs(ms: number): void {
+    passMs: (ms: number): void => {
       nowMs += ms
     },
-    async bytes(): Promise<number> {
-      return (await list(folder)).reduce((sum, file) => sum + file.bytes, 0)
-    },
+    bytes: async (): Promise<number> =>
+      (await list(folder)).reduce((sum, file) => sum + file.bytes, 0),
   }
 }
 

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { LonePeer, openAcl } from '../../test/support/lone-peer.ts'
 import { Fifo } from '../base/fifo.ts'
 
@@ -12,24 +12,17 @@ test('the end of a session does not look through all that is pending', () => {
   server.commit()
   server.nowMs += 60_000
   server.peer.setTime(server.nowMs, 1_700_000_000_000 + server.nowMs)
-  let elements = 0
-  const { all } = Fifo.prototype
-  Fifo.prototype.all = function (this: Fifo<unknown>) {
-    elements += this.length
-    return all.call(this)
-  }
-  try {
-    server.peer.tick()
-    // One tick ends a part of them.
-    expect(server.db.sessions.size).toBe(count)
-    server.commit()
-    expect(server.db.sessions.size).toBe(1000)
-    server.peer.tick()
-    server.commit()
-    expect(server.db.sessions.size).toBe(0)
-  } finally {
-    Fifo.prototype.all = all
-  }
+  const all = vi.spyOn(Fifo.prototype, 'all')
+  onTestFinished(() => all.mockRestore())
+  server.peer.tick()
+  // One tick ends a part of them.
+  expect(server.db.sessions.size).toBe(count)
+  server.commit()
+  expect(server.db.sessions.size).toBe(1000)
+  server.peer.tick()
+  server.commit()
+  expect(server.db.sessions.size).toBe(0)
+  const elements = all.mock.results.reduce((sum, { value }) => sum + (value as []).length, 0)
   expect(elements).toBeLessThan(100 * count)
   expect(server.db.tree.size).toBeLessThan(10)
 })

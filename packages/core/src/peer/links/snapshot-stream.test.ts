@@ -1,6 +1,6 @@
 import { MalformedError, packetTypes, Writer } from '@zabra/protocol'
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { TestDatabase } from '../../../test/support/storage.ts'
 import { LinkLostError } from '../../consensus/zab/packets.ts'
 import { PacketLink, type PeerWire } from './packet-link.ts'
@@ -129,21 +129,14 @@ test('a node of 80 MiB arrives, and its parts are not copied again and again', a
   const link = new PacketLink(deafWire, 0)
   const received = new TestDatabase()
   const receiving = receiveSnapshot(link, received)
-  const set = Uint8Array.prototype.set
-  let copied = 0
-  Uint8Array.prototype.set = function (this: Uint8Array, from: ArrayLike<number>, at?: number) {
-    copied += from.length
-    return set.call(this, from, at)
+  const set = vi.spyOn(Uint8Array.prototype, 'set')
+  onTestFinished(() => set.mockRestore())
+  for (let at = 0; at < bytes.length; at += 1024 * 1024) {
+    link.received(bytes.slice(at, at + 1024 * 1024), 0)
+    await settled()
   }
-  try {
-    for (let at = 0; at < bytes.length; at += 1024 * 1024) {
-      link.received(bytes.slice(at, at + 1024 * 1024), 0)
-      await settled()
-    }
-    await receiving
-  } finally {
-    Uint8Array.prototype.set = set
-  }
+  await receiving
+  const copied = set.mock.calls.reduce((sum, [from]) => sum + from.length, 0)
   expect(Buffer.compare(received.nodes.get('/large')!.data!, large)).toBe(0)
   expect(copied).toBeLessThan(8 * bytes.length)
 })

@@ -163,8 +163,6 @@ describe('a crash or a fault while a snapshot is written', () => {
 })
 
 test('a snapshot with a znode of 80 MiB can be loaded', async () => {
-  const disk = new MemoryDisk()
-  await disk.makeDirectory(directory)
   const db = TestDatabase.fresh()
   const data = new Uint8Array(80 * 1024 * 1024).fill(7)
   db.put('/large', 'x')
