@@ -38,13 +38,19 @@ export function checkOptions(options: ClientOptions): void {
   if (sasl !== undefined) checkOptionNames('sasl', sasl, { username: true, password: true })
   for (const identity of isListOfIdentities(auth) ? auth : [])
     checkOptionNames('an identity', identity, { scheme: true, credentials: true })
-  if (sessionTimeoutMs !== undefined && !(sessionTimeoutMs > 0))
+  const isTimeout = typeof sessionTimeoutMs === 'number' && sessionTimeoutMs > 0
+  if (sessionTimeoutMs !== undefined && !isTimeout)
     throw new RangeError(
       `sessionTimeoutMs is a number of milliseconds, not ${shown(sessionTimeoutMs)}`,
     )
   checkTimeout(options.callTimeoutMs, 'callTimeoutMs')
   checkTimeout(options.connectTimeoutMs, 'connectTimeoutMs')
   checkTimeout(options.slowRequestMs, 'slowRequestMs')
+  checkAmount(options.requestBytesMax, 'requestBytesMax')
+  checkAmount(options.answerPollMicros, 'answerPollMicros')
+  checkAmount(retry?.repeatsMax, 'retry.repeatsMax')
+  if (options.acl !== undefined && !Array.isArray(options.acl))
+    throw new TypeError(`acl is a list, such as acl.creator, not ${shown(options.acl)}`)
   if (logger !== undefined && typeof (logger as { warn?: unknown } | null)?.warn !== 'function')
     throw new TypeError(`logger is an object with a method warn, not ${shown(logger)}`)
   checkOneOf('keepAlive', options.keepAlive, [undefined, 'loop', 'worker'])
@@ -53,6 +59,11 @@ export function checkOptions(options: ClientOptions): void {
     throw new TypeError('auth is a list of { scheme, credentials }')
   if (session !== undefined && typeof session.id !== 'bigint')
     throw new TypeError(`the id of a session is a bigint, not ${shown(session.id)}`)
+}
+
+function checkAmount(amount: number | undefined, name: string): void {
+  if (amount === undefined || (typeof amount === 'number' && amount >= 0)) return
+  throw new RangeError(`${name} is a number from 0 on, not ${shown(amount)}`)
 }
 
 function isListOfIdentities(auth: unknown): auth is readonly object[] {

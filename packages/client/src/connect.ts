@@ -4,7 +4,7 @@ import type { CallOptions, ClientOptions } from './options.ts'
 
 /**
  * Connects a client. Rejects with a TimeoutError after `timeoutMs` (15 s by default), which says
- * why each server could not be reached; the client is closed then.
+ * why each server could not be reached; the client is closed then. A session to resume stays.
  *
  *     await using client = await connect('zk-1:2181,zk-2:2181,zk-3:2181/app', { logger: console })
  */
@@ -19,7 +19,9 @@ export async function connect(
     await client.connected({ signal, timeoutMs })
     return client
   } catch (error) {
-    await client.close()
+    // Closing would end the session if a server is found at last; another attempt may resume it.
+    if (options.session === undefined) await client.close()
+    else await client.detach().catch(() => {})
     throw error
   }
 }

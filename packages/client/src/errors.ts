@@ -116,7 +116,7 @@ export class ConnectionLossError extends ZabraError {
   readonly mayHaveHappened: boolean
 
   constructor(mayHaveHappened: boolean, details: ErrorDetails = {}) {
-    const outcome = mayHaveHappened ? 'the outcome is unknown' : 'nothing was sent'
+    const outcome = mayHaveHappened ? 'the outcome is unknown' : 'nothing was changed'
     super(`the connection was lost${about(details.path)}: ${outcome}`, details)
     this.mayHaveHappened = mayHaveHappened
     this.retriable = !mayHaveHappened

@@ -107,6 +107,9 @@ export async function settle<T>(
 /** The same error, saying that an earlier attempt may have happened. */
 function doubtful(error: unknown): unknown {
   const { path, zxid } = error instanceof ZabraError ? error : {}
+  // Of a read that was to find out.
+  if (error instanceof ConnectionLossError)
+    return new ConnectionLossError(true, { path, zxid, cause: error })
   if (error instanceof SessionExpiredError)
     return new SessionExpiredError(true, { path, zxid, cause: error })
   if (error instanceof TimeoutError)

@@ -23,6 +23,7 @@ export class SessionDriver implements SessionEffects, SessionLink {
   private readonly onDrained: () => void
   private stream: Stream | undefined
   private cancelTimer: (() => void) | undefined
+  private readonly probes = new Set<() => void>()
 
   constructor(
     host: Host,
@@ -67,6 +68,7 @@ export class SessionDriver implements SessionEffects, SessionLink {
   end(): void {
     this.machine.end()
     this.cancelTimer?.()
+    for (const stop of this.probes) stop()
   }
 
   // --- called by the machine -------------------------------------------------------------------
@@ -108,13 +110,18 @@ export class SessionDriver implements SessionEffects, SessionLink {
         this.machine.foundQuorum(server, this.host.nowMs())
       },
       drained: () => {},
-      closed: () => cancel(),
+      closed: () => over(),
     })
-    const stop = (): void => {
+    const over = (): void => {
       cancel()
+      this.probes.delete(stop)
+    }
+    const stop = (): void => {
+      over()
       stream.close()
     }
     const cancel = this.host.timer(probeMsMax, stop)
+    this.probes.add(stop)
   }
 
   wakeAt(ms: number): void {

@@ -3,11 +3,11 @@ import { versionOf } from './calls/arguments.ts'
 import { createRequest } from './calls/create-request.ts'
 import { dataBytes } from './calls/data-bytes.ts'
 import type { MultiReply } from './calls/kinds.ts'
-import { callNames, checkCreateOptions, checkOptionNames } from './calls/option-names.ts'
+import { callNames, checkOptionNames, createInTransactionNames } from './calls/option-names.ts'
 import type { Codec } from './codec.ts'
 import { refusalOf, TransactionError } from './errors.ts'
 import type { CallOptions, CreateOptions } from './options.ts'
-import type { Paths } from './paths.ts'
+import { Paths } from './paths.ts'
 import { Stat } from './stat.ts'
 
 /** A node created by a transaction; releases before 3.8.2 do not return its stat. */
@@ -20,6 +20,11 @@ export interface TransactionCreated {
 export interface Guard {
   /** Nodes that must exist, optionally with these versions. */
   readonly checks: readonly { readonly path: string; readonly version?: number | undefined }[]
+  /**
+   * The chroot of these paths; by default that of the transaction. A lock and the data that it
+   * protects may be in different namespaces.
+   */
+  readonly chroot?: string | undefined
   /** Called before anything is sent; if it throws, `commit` rejects with the error. */
   readonly assert?: (() => void) | undefined
   /** The error of `commit` if a check fails; `refusal` is the server's error. */
@@ -90,10 +95,10 @@ export class Transaction<Results extends readonly unknown[] = []> {
     value?: unknown,
     options: NodeOptions & { readonly codec?: Codec<unknown> } = {},
   ): Transaction<[...Results, TransactionCreated]> {
-    checkCreateOptions(options)
     // Parents cannot be created after the transaction was refused; each needs its own operation.
     if ('parents' in options && options.parents !== undefined)
       throw new TypeError(`a transaction creates no parents: ${path}`)
+    checkOptionNames('create in a transaction', options, createInTransactionNames)
     const data = dataBytes(value, options.codec, path)
     const { kind, request } = createRequest(this.paths, path, data, options, this.defaultAcl)
     return this.add<TransactionCreated>({ path, op: { type: kind.code, request } as MultiOp })
@@ -138,7 +143,7 @@ export class Transaction<Results extends readonly unknown[] = []> {
    *     await client.transaction().check('/leader', stat.version).set('/report', 'done').commit()
    */
   check(path: string, version: number | 'any' = 'any'): Transaction<[...Results, undefined]> {
-    return this.add<undefined>({ path, op: this.checkOp(path, version) })
+    return this.add<undefined>({ path, op: checkOp(this.paths.toServer(path), version) })
   }
 
   /**
@@ -149,8 +154,10 @@ export class Transaction<Results extends readonly unknown[] = []> {
    */
   guardedBy(guard: Guard): this {
     this.guards.push(guard)
-    for (const { path, version } of guard.checks)
-      this.entries.push({ path, op: this.checkOp(path, version ?? 'any'), guard })
+    const { checks, chroot } = guard
+    const paths = chroot === undefined ? this.paths : new Paths(chroot)
+    for (const { path, version } of checks)
+      this.entries.push({ path, op: checkOp(paths.toServer(path), version ?? 'any'), guard })
     return this
   }
 
@@ -187,15 +194,15 @@ export class Transaction<Results extends readonly unknown[] = []> {
     return guard === undefined ? refusal : guard.failed(refusal)
   }
 
-  private checkOp(path: string, version: number | 'any'): MultiOp {
-    const request = { path: this.paths.toServer(path), version: versionOf({ ifVersion: version }) }
-    return { type: codes.check, request }
-  }
-
   private add<Result>(entry: Entry): Transaction<[...Results, Result]> {
     this.entries.push(entry)
     return this as unknown as Transaction<[...Results, Result]>
   }
+}
+
+function checkOp(serverPath: string, version: number | 'any'): MultiOp {
+  const request = { path: serverPath, version: versionOf({ ifVersion: version }) }
+  return { type: codes.check, request }
 }
 
 /** A transaction with any results. */

@@ -57,6 +57,11 @@ test('invalid option values are refused', async () => {
 test.each<[Partial<ClientOptions>, string]>([
   [{ sessionTimeoutMs: NaN }, 'sessionTimeoutMs is a number of milliseconds, not NaN'],
   [{ sessionTimeoutMs: wrong('10s') }, "not '10s'"],
+  [{ sessionTimeoutMs: wrong('4000') }, "not '4000'"],
+  [{ requestBytesMax: NaN }, 'requestBytesMax is a number from 0 on, not NaN'],
+  [{ answerPollMicros: wrong('0') }, "answerPollMicros is a number from 0 on, not '0'"],
+  [{ retry: { repeatsMax: -1 } }, 'retry.repeatsMax is a number from 0 on, not -1'],
+  [{ acl: wrong(acl.open[0]) }, 'acl is a list, such as acl.creator, not an object'],
   [{ callTimeoutMs: -5 }, 'callTimeoutMs is a number of milliseconds from 0 on, not -5'],
   [{ keepAlive: wrong('Worker') }, "keepAlive is 'loop' or 'worker', not 'Worker'"],
   [{ onExpiry: wrong('close') }, "onExpiry is 'renew' or 'end', not 'close'"],
@@ -129,6 +134,32 @@ test('errors show paths as the caller wrote them, below the chroot', async () =>
   const client = await fixture.open({}, `${fixture.connectString}/chrooted`)
   await client.create('/e', '', { ephemeral: true })
   await expect(client.ensure('/e/y')).rejects.toMatchObject({ path: '/e/y' })
+})
+
+test('a number or a function in place of options is refused', async () => {
+  const client = await fixture.open()
+  await expect(
+    client.get(
+      '/',
+      wrong(() => {}),
+    ),
+  ).rejects.toThrow('a read takes an object with options, not a function')
+  await expect(client.delete('/typo', wrong(5))).rejects.toThrow(
+    'delete takes an object with options, not a number',
+  )
+  await expect(connect(fixture.connectString, wrong(5000))).rejects.toThrow(TypeError)
+})
+
+test('an option that a create in a transaction does not have is refused, not ignored', async () => {
+  const client = await fixture.open()
+  for (const option of [
+    { protect: true },
+    { timeoutMs: 5 },
+    { signal: new AbortController().signal },
+  ])
+    expect(() => client.transaction().create('/ignored', '', wrong(option))).toThrow(
+      `create in a transaction has no option ${Object.keys(option)[0]}`,
+    )
 })
 
 /** Every call with options, given one that none has. */

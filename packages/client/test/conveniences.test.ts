@@ -127,7 +127,9 @@ test('an unknown option of a call is refused by name, and nothing is sent', asyn
   const options = wrong<CreateOptions>({ ephemral: true })
   const refused = 'create has no option ephemral; did you mean ephemeral?'
   await expect(client.create('/typo', '', options)).rejects.toThrow(refused)
-  expect(() => client.transaction().create('/typo', '', options)).toThrow(refused)
+  expect(() => client.transaction().create('/typo', '', options)).toThrow(
+    refused.replace('create', 'create in a transaction'),
+  )
   await expect(client.get('/', wrong({ timeout: 5 }))).rejects.toThrow('did you mean timeoutMs?')
   await expect(client.set('/', '', wrong({ version: 5 }))).rejects.toThrow('no option version')
   expect(() => client.watch('/', wrong({ recursively: true }))).toThrow('did you mean recursive?')
@@ -215,6 +217,23 @@ test('the stack of an error names the caller, if enabled', async () => {
   expect((error as Error).stack).toMatch(/^OperationError: there is no such node/)
 })
 
+test('an error of the program keeps its own stack', async () => {
+  const client = await fixture.open({ callerStacks: true })
+  const reason = new Error('enough')
+  const { stack } = reason
+  const given = new AbortController()
+  const late = client.get('/', { signal: given.signal })
+  given.abort(reason)
+  await expect(late).rejects.toBe(reason)
+  const failure = new TypeError('a mistake in the codec')
+  const at = failure.stack
+  const decode = (): never => {
+    throw failure
+  }
+  await expect(client.get('/', { codec: { ...text, decode } })).rejects.toBe(failure)
+  expect([reason.stack, failure.stack]).toEqual([stack, at])
+})
+
 test('retry repeats what is safe to repeat, until it has an answer', async () => {
   const { client, proxy } = await fixture.openProxied()
   await client.create('/retried')
@@ -288,6 +307,23 @@ test('settle finds out whether a write with a lost reply happened', async () => 
     async () => !(await isThere('/settled')),
   )
   expect(await settle(client, remove, { done: 'noNode' })).toBeUndefined()
+})
+
+test('settle does not call a write undone because a read that was to find out was lost', async () => {
+  const client = await fixture.open()
+  const write = (): never => {
+    throw new ConnectionLossError(true)
+  }
+  const look = (): never => {
+    throw new ConnectionLossError(false)
+  }
+  const settled = settle(client, write, { look, attemptsMax: 2 })
+  await expect(settled).rejects.toMatchObject({ code: 'connectionLoss', mayHaveHappened: true })
+})
+
+test('a lost read changed nothing, and does not claim that it was not sent', () => {
+  const { message } = new ConnectionLossError(false, { path: '/a' })
+  expect(message).toBe('the connection was lost: /a: nothing was changed')
 })
 
 test('a client counts its requests', async () => {

@@ -63,6 +63,19 @@ test('each unreachable server is named with the reason', async () => {
     expect((error as Error).message).toContain(`${server} (connect ECONNREFUSED ${server})`)
 })
 
+test('calls that were given up without a connection leave nothing behind', async () => {
+  const client = new Client({ servers: await closedPort() })
+  onTestFinished(() => client.close())
+  const given = new AbortController()
+  const all = Array.from({ length: 100 }, () => client.get('/', { signal: given.signal }))
+  expect(client.stats().waiting).toBe(100)
+  given.abort(new Error('enough'))
+  expect(new Set(await Promise.all(all.map((call) => call.catch(String))))).toEqual(
+    new Set(['Error: enough']),
+  )
+  expect(client.stats().waiting).toBe(0)
+})
+
 test('a call with an unlimited deadline outlasts the default of the client', async () => {
   const { client, proxy } = await fixture.openProxied({
     callTimeoutMs: 100,

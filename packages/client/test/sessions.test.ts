@@ -169,6 +169,22 @@ test('a session is taken over by its id and password', async () => {
   expect((await heir.exists('/handed-on'))?.ephemeralOwner).toBe(id)
 })
 
+test('connecting that is given up does not end the session that it was to take over', async () => {
+  const first = await fixture.open({ sessionTimeoutMs: 8000 })
+  const session = (await first.detach())!
+  const proxy = await Proxy.start(fixture.port)
+  onTestFinished(() => proxy.stop())
+  proxy.cut()
+  const given = new AbortController()
+  const servers = proxy.connectString
+  const connecting = connect(servers, { session, signal: given.signal, sessionTimeoutMs: 8000 })
+  given.abort(new Error('enough'))
+  proxy.heal()
+  await expect(connecting).rejects.toThrow('enough')
+  const next = await fixture.open({ session })
+  expect(next.state).toMatchObject({ resumed: true, session: { id: session.id } })
+})
+
 test('an aborted call rejects with the reason of its signal', async () => {
   const { client, proxy } = await fixture.openProxied()
   await expect(client.get('/', { signal: AbortSignal.abort('no') })).rejects.toBe('no')

@@ -76,3 +76,16 @@ test('the deadline applies even if the connection is lost', async () => {
   await client.sync()
   expect(await outlived(proxy, (limits) => barrier.lower(limits))).toMatchObject(late)
 })
+
+test('waiting leaves no watch behind on a node that may never come again', async () => {
+  const client = await fixture.open()
+  const other = await fixture.open()
+  const barrier = new Barrier(client, '/watched-for')
+  await barrier.raise()
+  const before = other.stats().watches
+  const waiting = new Barrier(other, '/watched-for').wait()
+  await expect.poll(() => other.stats().watches).toBe(before + 1)
+  await barrier.lower()
+  await waiting
+  expect(other.stats().watches).toBe(before)
+})

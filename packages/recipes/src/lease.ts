@@ -247,6 +247,7 @@ class HeldLease implements Held {
     const { path, version } = this.parts
     transaction.guardedBy({
       checks: [{ path, version }],
+      chroot: this.client.chroot,
       assert: () => this.signal.throwIfAborted(),
       failed: (refusal) => new LostError('deleted', path, refusal),
     })

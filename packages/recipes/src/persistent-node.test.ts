@@ -56,6 +56,16 @@ test.skipIf(isElsewhere)(
   },
 )
 
+test.skipIf(isElsewhere)('a persistent TTL node ends with its client', async () => {
+  const client = await fixture.open()
+  const options = { codec, ttlMs: 600_000 }
+  const node = await PersistentTtlNode.open(client, '/kept-closed/node', 'a', options)
+  const ended = aborted(node.signal)
+  await client.close()
+  expect(await ended).toMatchObject({ code: 'lost', reason: 'closed' })
+  await node.close()
+})
+
 test.skipIf(isElsewhere)('a persistent TTL node that is deleted comes back', async () => {
   const client = await fixture.open()
   const node = await PersistentTtlNode.open(client, '/kept-again/node', 'a', { codec, ttlMs: 150 })

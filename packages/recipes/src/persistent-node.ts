@@ -118,7 +118,11 @@ export class PersistentTtlNode<T> implements AsyncDisposable {
     const subject = { path, what: 'not created' }
     const make = (either: AbortSignal) => node.write(either)
     await limited(node.client, { signal, timeoutMs }, make, true, subject)
-    node.keeping = node.keep().catch((error: unknown) => node.end(error))
+    const stop = client.onClosing(() => node.end(new LostError('closed', path)))
+    node.keeping = node.keep().catch((error: unknown) => {
+      stop()
+      node.end(error)
+    })
     return node
   }
 

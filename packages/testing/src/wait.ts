@@ -35,21 +35,31 @@ export async function until<T>(
   options: PollOptions = {},
 ): Promise<Exclude<T, false | null | undefined | 0 | ''>> {
   checkOptionNames('until', options, { timeoutMs: true, signal: true, everyMs: true })
-  const { everyMs = defaultEveryMs, timeoutMs = defaultTimeoutMs, signal } = options
-  const deadlineMs = performance.now() + timeoutMs
+  const { everyMs = defaultEveryMs, ...limits } = options
+  limits.signal?.throwIfAborted()
   let cause: unknown
-  for (;;) {
-    signal?.throwIfAborted()
-    try {
-      const result = await condition()
-      if (result) return result as Exclude<T, false | null | undefined | 0 | ''>
-      cause = undefined
-    } catch (error) {
-      cause = error
-    }
-    if (performance.now() > deadlineMs)
-      throw new WaitTimeoutError(`not within ${timeoutMs} ms: ${textOf(condition)}`, { cause })
-    await new Promise((resolve) => setTimeout(resolve, everyMs))
+  type Truthy = Exclude<T, false | null | undefined | 0 | ''>
+  try {
+    return await untilCalled<Truthy>(textOf(condition), limits, (resolve) => {
+      let isOver = false
+      const poll = async (): Promise<void> => {
+        while (!isOver) {
+          try {
+            const result = await condition()
+            if (result) return resolve(result as Truthy)
+            cause = undefined
+          } catch (error) {
+            cause = error
+          }
+          await new Promise((next) => setTimeout(next, everyMs))
+        }
+      }
+      void poll()
+      return () => (isOver = true)
+    })
+  } catch (error) {
+    if (!(error instanceof WaitTimeoutError)) throw error
+    throw new WaitTimeoutError(error.message, { cause })
   }
 }
 
@@ -110,10 +120,11 @@ export async function untilChildren(
     if (children.length === count) return children
     const leftMs = deadlineMs - performance.now()
     const what = `${path} has ${count} children, and not ${children.length}`
-    await untilCalled(what, { timeoutMs: leftMs, signal }, (resolve) => {
+    const listen = (resolve: (value: void) => void): (() => void) => {
       void changed.then(resolve)
       return () => {}
-    })
+    }
+    await untilCalled(what, { timeoutMs: leftMs, signal }, listen, timeoutMs)
   }
 }
 
@@ -138,13 +149,15 @@ export function aborted(signal: AbortSignal, options: WaitOptions = {}): Promise
 export function untilCalled<T>(
   what: string,
   options: WaitOptions,
-  listen: (resolve: (value: T) => void) => () => void,
+  listen: (resolve: (value: T) => void) => () => unknown,
+  /** The limit that a message names, if this wait is the rest of a longer one. */
+  namedMs = options.timeoutMs ?? defaultTimeoutMs,
 ): Promise<T> {
   const { timeoutMs = defaultTimeoutMs, signal } = options
   return new Promise((resolve, reject) => {
     // Rejects if an option is another one.
     checkOptionNames('a wait', options, callNames)
-    let stop = (): void => {}
+    let stop = (): unknown => undefined
     const end = (act: () => void): void => {
       clearTimeout(timer)
       signal?.removeEventListener('abort', onAbort)
@@ -152,7 +165,7 @@ export function untilCalled<T>(
       act()
     }
     const onAbort = (): void => end(() => reject(signal?.reason as Error))
-    const late = new WaitTimeoutError(`not within ${Math.round(timeoutMs)} ms: ${what}`)
+    const late = new WaitTimeoutError(`not within ${Math.round(namedMs)} ms: ${what}`)
     // Node would turn Infinity into 1 ms.
     const timer =
       timeoutMs === Infinity

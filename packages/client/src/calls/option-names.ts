@@ -21,6 +21,9 @@ export const noOptions: CallOptions = Object.freeze({})
 /** Throws a TypeError if an option has none of the names. */
 export function checkOptionNames(what: string, options: object, names: Names): void {
   if (options === noOptions) return
+  // A deadline as a number, or a callback, as in other clients.
+  if (typeof options !== 'object')
+    throw new TypeError(`${what} takes an object with options, not a ${typeof options}`)
   for (const name in options) if (names[name] !== true) refuse(what, name, Object.keys(names))
 }
 
@@ -33,24 +36,29 @@ function refuse(what: string, name: string, names: readonly string[]): never {
 /** Every name of an option type, so that the compiler reports one that is missing here. */
 type NamesOf<Options> = Readonly<Record<keyof Options & string, true>>
 
-const create: NamesOf<CreateOptions & WithCodec<unknown>> = {
+export const callNames = { signal: true, timeoutMs: true } as const
+
+/** The deadline belongs to the transaction as a whole, and nothing in it can be repeated. */
+export const createInTransactionNames: NamesOf<
+  Omit<CreateOptions, keyof CallOptions | 'protect' | 'parents'> & WithCodec<unknown>
+> = {
   ephemeral: true,
   sequential: true,
   container: true,
   ttlMs: true,
   acl: true,
+  codec: true,
+}
+const create: NamesOf<CreateOptions & WithCodec<unknown>> = {
+  ...createInTransactionNames,
+  ...callNames,
   parents: true,
   protect: true,
-  signal: true,
-  timeoutMs: true,
-  codec: true,
 }
 
 export function checkCreateOptions(options: object): void {
   checkOptionNames('create', options, create)
 }
-
-export const callNames = { signal: true, timeoutMs: true } as const
 
 /** Reads that set no watch. */
 export const readNames: NamesOf<ReadOptions> = { ...callNames, consistency: true }

@@ -4,16 +4,25 @@ const firstCapacity = 16
 
 /** A first-in first-out queue in a ring buffer that doubles. */
 export class CallQueue {
+  private readonly isOver: (call: Call) => boolean
   private ring: (Call | undefined)[] = Array.from({ length: firstCapacity })
   private head = 0
   private count = 0
+
+  /**
+   * Calls that are over are dropped when the buffer is full, so that they do not pile up if nothing
+   * takes calls out for a long time.
+   */
+  constructor(isOver: (call: Call) => boolean = () => false) {
+    this.isOver = isOver
+  }
 
   get length(): number {
     return this.count
   }
 
   push(call: Call): void {
-    if (this.count === this.ring.length) this.grow()
+    if (this.count === this.ring.length) this.makeRoom()
     this.ring[(this.head + this.count) & (this.ring.length - 1)] = call
     this.count++
   }
@@ -50,11 +59,19 @@ export class CallQueue {
     return calls
   }
 
-  private grow(): void {
-    const larger: (Call | undefined)[] = Array.from({ length: this.ring.length * 2 })
-    for (let i = 0; i < this.count; i++)
-      larger[i] = this.ring[(this.head + i) & (this.ring.length - 1)]
+  private makeRoom(): void {
+    const kept: Call[] = []
+    this.forEach((call) => {
+      if (!this.isOver(call)) kept.push(call)
+    })
+    const { length } = this.ring
+    // Half empty at least: otherwise the next calls would look through the queue again.
+    const larger: (Call | undefined)[] = Array.from({
+      length: kept.length * 2 > length ? length * 2 : length,
+    })
+    for (const [i, call] of kept.entries()) larger[i] = call
     this.ring = larger
     this.head = 0
+    this.count = kept.length
   }
 }

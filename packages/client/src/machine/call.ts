@@ -1,4 +1,5 @@
 import type { Reader, Writer } from '@zabra/protocol'
+import { ZabraError } from '../errors.ts'
 import type { WatchKind, OneShotWatch } from './watch-registry.ts'
 
 /** One kind of request: how it is written, and how its reply is handled. */
@@ -28,9 +29,10 @@ const doNothing = (): void => {}
 
 /**
  * An error made when a reply arrives has a stack that ends there; this replaces it by the caller's.
+ * The reason of a signal and the errors of a codec are the program's, and say where they were made.
  */
 function nameCaller(reason: unknown, { stack = '' }: { readonly stack?: string }): void {
-  if (!(reason instanceof Error) || Object.isFrozen(reason)) return
+  if (!(reason instanceof ZabraError) || Object.isFrozen(reason)) return
   const frames = stack.slice(stack.indexOf('\n'))
   reason.stack = `${reason.name}: ${reason.message}${frames}`
 }

@@ -72,7 +72,7 @@ export class Conversation {
   private readonly flushSoon: () => void
   private readonly watches: WatchRegistry
   private readonly options: ConversationOptions
-  private readonly waiting = new CallQueue()
+  private readonly waiting = new CallQueue(isGivenUp)
   private readonly sent = new CallQueue()
   private readonly authCalls: Call[] = []
   private readonly identities: Credentials[] = []
@@ -153,7 +153,7 @@ export class Conversation {
 
   /** Whether calls wait for a connection. */
   get hasWaiting(): boolean {
-    return this.waiting.length > 0
+    return this.waiting.some((call) => !isGivenUp(call))
   }
 
   /** Whether a pending read sets a watch on this path. */
@@ -190,7 +190,11 @@ export class Conversation {
 
   /** How many requests wait for replies, and how many to be sent. */
   get load(): { readonly inFlight: number; readonly waiting: number } {
-    return { inFlight: this.sent.length, waiting: this.waiting.length }
+    let waiting = 0
+    this.waiting.forEach((call) => {
+      if (!isGivenUp(call)) waiting++
+    })
+    return { inFlight: this.sent.length, waiting }
   }
 
   /**
@@ -353,7 +357,7 @@ export class Conversation {
       const call = this.waiting.shift()
       if (call === undefined) return
       if (isAuth(call)) this.transmitAuth(call)
-      else if (!call.isDone) this.transmit(call)
+      else if (!isGivenUp(call)) this.transmit(call)
     }
   }
 
@@ -565,6 +569,11 @@ function isSame(one: Credentials, other: Credentials): boolean {
 
 function isAuth({ kind }: Call): boolean {
   return kind.code === operations.auth.code
+}
+
+/** Nobody waits for the reply, and it was not sent. An identity is presented nevertheless. */
+function isGivenUp(call: Call): boolean {
+  return call.isDone && !isAuth(call)
 }
 
 function refusedWithItsRead(err: number, { request: read }: Call<Call, void>): { value: void } {

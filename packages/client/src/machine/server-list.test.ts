@@ -24,6 +24,17 @@ test.each(['', '/app', 'a:x', 'a:0', 'a:70000', 'a:1:2'])('%j is refused', (text
   expect(() => parseServers(text)).toThrow(TypeError)
 })
 
+test.each([['a:1/app,b:2/app'], ['a:1/app,b:2'], [['a:1/app', 'b/app']]])(
+  'a chroot after each server is refused: %j',
+  (servers) => {
+    expect(() => parseServers(servers)).toThrow('a chroot comes once, after the last server')
+  },
+)
+
+test('a comma may be part of a chroot', () => {
+  expect(parseServers('a:1/x,y').chroot).toBe('/x,y')
+})
+
 test('an IPv6 address is written in brackets', () => {
   expect(formatServer({ host: '::1', port: 3 })).toBe('[::1]:3')
 })

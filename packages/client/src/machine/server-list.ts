@@ -19,6 +19,9 @@ export function parseServers(text: string | readonly string[]): ConnectString {
   const slash = all.indexOf('/')
   const list = slash < 0 ? all : all.slice(0, slash)
   const chroot = slash < 0 ? '' : all.slice(slash).replace(/\/+$/, '')
+  // Legal as the name of a node, but hardly ever meant.
+  if (/,[^,/]*:\d+(?:\/|$)/.test(chroot) || (typeof text !== 'string' && chroot.includes(',')))
+    throw new TypeError(`a chroot comes once, after the last server: '${all}'`)
   const servers = list
     .split(',')
     .map((item) => item.trim())

@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { useServer } from '../../test/support/server.ts'
 import { coordinated, LeaderCoordinator, OnLeader } from './index.ts'
 
@@ -54,6 +54,15 @@ test('waiting to lead ends when the coordinator is closed, or the caller gives u
   const waiting = second.elected()
   await second.close()
   await expect(waiting).rejects.toMatchObject({ code: 'lost', reason: 'released' })
+})
+
+test('asking a leader again and again whether it leads leaves nothing behind', async () => {
+  const leader = await open('/cron/asked')
+  const term = await leader.elected()
+  const leading = Reflect.get(leader, 'leading') as Promise<void>
+  const waits = vi.spyOn(leading, 'then')
+  for (let i = 0; i < 10; i++) expect(await leader.elected()).toBe(term)
+  expect(waits).not.toHaveBeenCalled()
 })
 
 test('a scheduler that asks a closed coordinator is told that it does not lead', async () => {

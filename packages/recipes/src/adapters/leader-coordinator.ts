@@ -76,7 +76,8 @@ export class LeaderCoordinator implements RunCoordinator, AsyncDisposable {
    */
   elected(options: CallOptions = {}): Promise<Term> {
     const wait = async (signal: AbortSignal): Promise<Term> => {
-      await Promise.race([this.untilLeading(signal), this.leading])
+      // The race leaves something behind with a promise that lasts.
+      if (this.current === undefined) await Promise.race([this.untilLeading(signal), this.leading])
       if (this.failure !== undefined) throw this.failure.error
       return this.current ?? Promise.reject(new LostError('released', this.path))
     }

@@ -1,11 +1,13 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
-import { ClosedError, OperationError, type Client } from '@zabra/client'
+import { ClosedError, OperationError, text, type Client } from '@zabra/client'
 import { aborted, untilChildren } from '@zabra/testing'
 import { expect, onTestFinished, test } from 'vitest'
 import { useServer } from '../../test/support/server.ts'
 import { expire, openProxied } from '../../test/support/trouble.ts'
-import { hold } from './held.ts'
+import { hold, type Held } from './held.ts'
+import { Group } from '../group.ts'
 import { holdAll } from '../hold-all.ts'
+import { Lease } from '../lease.ts'
 import { Lock } from '../lock.ts'
 
 const fixture = useServer()
@@ -18,6 +20,36 @@ test('any ephemeral node can be held', async () => {
   await held.guard(client.transaction().create('/mine-work')).commit()
   await held.release()
   expect(await client.exists('/mine')).toBeUndefined()
+})
+
+test('a guard checks its own node, whatever the namespace of the transaction', async () => {
+  const client = await fixture.open()
+  await client.ensure('/spaced/locks')
+  const space = client.namespace('/spaced')
+  const open = async (): Promise<readonly Held[]> => [
+    hold(client, await client.create('/guarding', '', { ephemeral: true })),
+    hold(space, await space.create('/locks/guarding', '', { ephemeral: true })),
+    await new Group(space, '/group', { codec: text }).join('x', { name: 'guarding' }),
+    await new Lease(space, '/lease', { id: 'a', ttlMs: 60_000 }).acquire(),
+  ]
+  // Nodes of the same names where the other namespace would look.
+  for (const path of ['/spaced/guarding', '/locks/guarding', '/group/guarding', '/lease'])
+    await client.put(path, '', { parents: true })
+  for (const held of await open()) {
+    for (const from of [client, space]) {
+      const [stat] = await held.guard(from.transaction().set('/', 'x')).commit()
+      expect(stat.version).toBeGreaterThan(0)
+    }
+    await held.release()
+  }
+  const [first, second] = await open()
+  await client.delete(first!.path)
+  await space.delete(second!.path)
+  for (const held of [first!, second!])
+    for (const from of [client, space])
+      await expect(
+        held.guard(from.transaction().create('/not-guarded')).commit(),
+      ).rejects.toMatchObject({ code: 'lost', reason: 'deleted' })
 })
 
 test('releasing spares a node that somebody else has created in its place', async () => {

@@ -191,7 +191,8 @@ export class HeldByNode implements Held {
         refusal,
       )
     }
-    transaction.guardedBy({ checks, assert: () => this.signal.throwIfAborted(), failed })
+    const { chroot } = this.client
+    transaction.guardedBy({ checks, chroot, assert: () => this.signal.throwIfAborted(), failed })
     return transaction
   }
 

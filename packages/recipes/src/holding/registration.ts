@@ -120,10 +120,11 @@ export class Registration<T> implements Held {
    *     await member.guard(client.transaction().set('/report', 'done')).commit()
    */
   guard<Guarded extends AnyTransaction>(transaction: Guarded): Guarded {
-    const { path } = this
+    const { path, client } = this
+    const { chroot } = client
     const assert = (): void => this.signal.throwIfAborted()
     const failed = (refusal: TransactionError): LostError => new LostError('deleted', path, refusal)
-    transaction.guardedBy({ checks: [{ path }], assert, failed })
+    transaction.guardedBy({ checks: [{ path }], chroot, assert, failed })
     return transaction
   }
 

@@ -1,10 +1,19 @@
-import { isRefusal, type Client, type Data, type OneShotWatch, type Stat } from '@zabra/client'
+import {
+  isRefusal,
+  type Client,
+  type Data,
+  type OneShotWatch,
+  type Stat,
+  type WatchEvent,
+} from '@zabra/client'
 import { onAbort } from '@zabra/client/internal'
+
+type EventType = WatchEvent['type']
 
 /** Notifies a waiter once when a path has changed. */
 interface Notifier {
   readonly notify: OneShotWatch
-  readonly listeners: Set<() => void>
+  readonly listeners: Set<(type: EventType) => void>
   isArmed: boolean
 }
 
@@ -20,15 +29,21 @@ function notifierFor(client: Client, key: string): Notifier {
   const there = notifiers.get(key)
   if (there !== undefined) return there
   const notifier: Notifier = {
-    notify: () => {
+    notify: ({ type }) => {
       if (notifiers.get(key) === notifier) notifiers.delete(key)
-      for (const listener of notifier.listeners) listener()
+      for (const listener of notifier.listeners) listener(type)
     },
     listeners: new Set(),
     isArmed: false,
   }
   notifiers.set(key, notifier)
   return notifier
+}
+
+interface Waited<T> {
+  readonly value: T
+  /** The event that ended the wait; undefined if there was none to wait for. */
+  readonly type: EventType | undefined
 }
 
 /**
@@ -41,14 +56,14 @@ async function readAndWait<T>(
   signal: AbortSignal,
   read: (watch: OneShotWatch) => Promise<T>,
   stays: (value: T) => boolean,
-): Promise<T> {
+): Promise<Waited<T>> {
   const notifier = notifierFor(client, key)
   const listening = listen(notifier)
   try {
     const value = await read(notifier.notify)
     notifier.isArmed = true
-    if (stays(value)) await listening.notified(signal)
-    return value
+    const type = stays(value) ? await listening.notified(signal) : undefined
+    return { value, type }
   } finally {
     listening.stop()
     const notifiers = notifiersOf.get(client)
@@ -59,21 +74,21 @@ async function readAndWait<T>(
 
 /** Before the read: the event may come together with the reply. */
 function listen(notifier: Notifier) {
-  let wasNotified = false
-  let wake = (): void => {}
-  const listener = (): void => {
-    wasNotified = true
-    wake()
+  let told: EventType | undefined
+  let wake: (type: EventType) => void = () => {}
+  const listener = (type: EventType): void => {
+    told ??= type
+    wake(type)
   }
   notifier.listeners.add(listener)
   return {
-    notified(signal: AbortSignal): Promise<void> {
-      if (wasNotified) return Promise.resolve()
+    notified(signal: AbortSignal): Promise<EventType> {
+      if (told !== undefined) return Promise.resolve(told)
       return new Promise((resolve, reject) => {
         const stop = onAbort(signal, reject)
-        wake = () => {
+        wake = (type) => {
           stop()
-          resolve()
+          resolve(type)
         }
       })
     },
@@ -100,18 +115,20 @@ export async function untilChanged(
   }
 }
 
-/** Waits until the node does not exist. */
+/** Waits until the node does not exist, if only for a moment. */
 export async function untilGone(client: Client, path: string, signal: AbortSignal): Promise<void> {
   for (;;) {
-    const stat = await readExistence(client, path, signal, (there) => there !== undefined)
-    if (stat === undefined) return
+    const { value, type } = await readExistence(client, path, signal, (stat) => stat !== undefined)
+    // To read again would leave a watch behind on a node that may never come again.
+    if (value === undefined || type === 'deleted') return
   }
 }
 
 /** Waits until the node exists, and resolves to its stat. */
 export async function untilThere(client: Client, path: string, signal: AbortSignal): Promise<Stat> {
   for (;;) {
-    const stat = await readExistence(client, path, signal, (there) => there === undefined)
+    const { value, type } = await readExistence(client, path, signal, (stat) => stat === undefined)
+    const stat = type === 'created' ? await client.exists(path, { signal }) : value
     if (stat !== undefined) return stat
   }
 }
@@ -121,19 +138,20 @@ function readExistence(
   path: string,
   signal: AbortSignal,
   stays: (stat: Stat | undefined) => boolean,
-): Promise<Stat | undefined> {
+): Promise<Waited<Stat | undefined>> {
   const read = (watch: OneShotWatch): Promise<Stat | undefined> =>
     client.exists(path, { watch, signal })
   return readAndWait(client, `exists ${path}`, signal, read, stays)
 }
 
 /** Lists the children, and waits for a change of them if they are a reason to wait. */
-export function childrenAndWait(
+export async function childrenAndWait(
   client: Client,
   path: string,
   signal: AbortSignal,
   stays: (children: readonly string[]) => boolean,
 ): Promise<readonly string[]> {
   const read = (watch: OneShotWatch): Promise<string[]> => client.children(path, { watch, signal })
-  return readAndWait(client, `children ${path}`, signal, read, stays)
+  const { value } = await readAndWait(client, `children ${path}`, signal, read, stays)
+  return value
 }
