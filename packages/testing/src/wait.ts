@@ -41,9 +41,9 @@ export async function until<T>(
   type Truthy = Exclude<T, false | null | undefined | 0 | ''>
   try {
     return await untilCalled<Truthy>(textOf(condition), limits, (resolve) => {
-      let isOver = false
+      const over = new AbortController()
       const poll = async (): Promise<void> => {
-        while (!isOver) {
+        while (!over.signal.aborted) {
           try {
             const result = await condition()
             if (result) return resolve(result as Truthy)
@@ -55,7 +55,7 @@ export async function until<T>(
         }
       }
       void poll()
-      return () => (isOver = true)
+      return () => over.abort()
     })
   } catch (error) {
     if (!(error instanceof WaitTimeoutError)) throw error
