@@ -158,7 +158,9 @@ export class ClosedError extends ZabraError {
   readonly retriable = false
 
   constructor(details: ErrorDetails = {}) {
-    super(`the client is closed${about(details.path)}`, details)
+    const { path, cause } = details
+    const why = cause instanceof Error ? ` (${cause.message})` : ''
+    super(`the client is closed${why}${about(path)}`, details)
   }
 }
 

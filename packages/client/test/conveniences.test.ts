@@ -7,6 +7,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import {
   acl,
   Client,
+  ClosedError,
   ConnectionLossError,
   connect,
   formatZxid,
@@ -319,6 +320,13 @@ test('settle does not call a write undone because a read that was to find out wa
   }
   const settled = settle(client, write, { look, attemptsMax: 2 })
   await expect(settled).rejects.toMatchObject({ code: 'connectionLoss', mayHaveHappened: true })
+})
+
+test('the error of a client that ended by itself says why', () => {
+  const cause = new Error('the worker thread of the session is gone')
+  expect(new ClosedError({ cause, path: '/a' }).message).toBe(
+    'the client is closed (the worker thread of the session is gone): /a',
+  )
 })
 
 test('a lost read changed nothing, and does not claim that it was not sent', () => {

@@ -1,7 +1,9 @@
 import { getEventListeners } from 'node:events'
 import { text, type Client } from '@zabra/client'
+import { nextState } from '@zabra/testing'
 import { expect, test } from 'vitest'
 import { useServer } from '../../test/support/server.ts'
+import { openProxied } from '../../test/support/trouble.ts'
 import { Barrier } from '../barrier.ts'
 import { DoubleBarrier } from '../double-barrier.ts'
 import { Election } from '../election.ts'
@@ -30,6 +32,21 @@ test('a deadline that is no number of milliseconds is refused', async () => {
       new RangeError(`timeoutMs is a number of milliseconds from 0 on, not ${timeoutMs}`),
     )
   }
+})
+
+test('the error of a deadline says that there was no connection', async () => {
+  const { client, proxy } = await openProxied(fixture.connectString, { sessionTimeoutMs: 8000 })
+  const suspended = nextState(client, 'suspended')
+  proxy.cut()
+  await suspended
+  const limits = { timeoutMs: 20 }
+  await expect(new Lock(client, '/cut-off').acquire(limits)).rejects.toThrow(
+    'not acquired (no connection) within 20 ms: /cut-off',
+  )
+  await expect(new Lock(client, '/cut-off').tryAcquire(limits)).rejects.toThrow(
+    'no answer (no connection) within 20 ms: /cut-off',
+  )
+  await proxy.heal()
 })
 
 test('the error of a deadline says what was waited for', async () => {

@@ -33,9 +33,11 @@ export async function limited<T>(
   const cancel =
     timeoutMs === undefined
       ? undefined
-      : client.host.timer(timeoutMs, () =>
-          controller.abort(new TimeoutError(timeoutMs, mayHaveHappened, { path }, what)),
-        )
+      : client.host.timer(timeoutMs, () => {
+          const missed =
+            client.state.name === 'connected' ? what : `${what ?? 'no answer'} (no connection)`
+          controller.abort(new TimeoutError(timeoutMs, mayHaveHappened, { path }, missed))
+        })
   const signals = signal === undefined ? [controller.signal] : [signal, controller.signal]
   try {
     return await underAll(signals, act)
