@@ -1,4 +1,4 @@
-import { checkOneOf, checkTimeout, shown } from './calls/arguments.ts'
+import { checkAcl, checkOneOf, checkTimeout, shown } from './calls/arguments.ts'
 import { callNames, checkOptionNames } from './calls/option-names.ts'
 import type { CallOptions, ClientOptions } from './options.ts'
 
@@ -49,8 +49,7 @@ export function checkOptions(options: ClientOptions): void {
   checkAmount(options.requestBytesMax, 'requestBytesMax')
   checkAmount(options.answerPollMicros, 'answerPollMicros')
   checkAmount(retry?.repeatsMax, 'retry.repeatsMax')
-  if (options.acl !== undefined && !Array.isArray(options.acl))
-    throw new TypeError(`acl is a list, such as acl.creator, not ${shown(options.acl)}`)
+  if (options.acl !== undefined) checkAcl(options.acl)
   if (logger !== undefined && typeof (logger as { warn?: unknown } | null)?.warn !== 'function')
     throw new TypeError(`logger is an object with a method warn, not ${shown(logger)}`)
   checkOneOf('keepAlive', options.keepAlive, [undefined, 'loop', 'worker'])

@@ -8,6 +8,7 @@ import {
 } from '@zabra/protocol'
 import { openAcl } from './calls/acls.ts'
 import {
+  checkAcl,
   checkConsistency,
   checkOneOf,
   checkParents,
@@ -448,6 +449,7 @@ export class Client implements AsyncDisposable {
   setAcl(path: string, acl: readonly Acl[], options: WriteOptions = noOptions): Promise<Stat> {
     return this.attempt(() => {
       checkOptionNames('setAcl', options, writeNames)
+      checkAcl(acl)
       const request = { path: this.paths.toServer(path), acl, version: versionOf(options) }
       return this.issue(new Call(kinds.setAcl, request, path), options)
     })
@@ -1035,6 +1037,7 @@ export class Client implements AsyncDisposable {
     onWrite?: () => void,
   ): TreePort {
     const issue: Issue = (call) => this.issue(call, limits())
+    if (acl !== this.defaultAcl) checkAcl(acl)
     return treePortOf(issue, this.paths, { container, acl }, onWrite)
   }
 }

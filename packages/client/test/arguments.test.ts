@@ -8,6 +8,7 @@ import {
   permissions,
   retry,
   settle,
+  type Acl,
   type ClientOptions,
   type Codec,
   type SaslOptions,
@@ -61,7 +62,7 @@ test.each<[Partial<ClientOptions>, string]>([
   [{ requestBytesMax: NaN }, 'requestBytesMax is a number from 0 on, not NaN'],
   [{ answerPollMicros: wrong('0') }, "answerPollMicros is a number from 0 on, not '0'"],
   [{ retry: { repeatsMax: -1 } }, 'retry.repeatsMax is a number from 0 on, not -1'],
-  [{ acl: wrong(acl.open[0]) }, 'acl is a list, such as acl.creator, not an object'],
+  [{ acl: wrong(acl.open[0]) }, 'acl is a list of { perms, id: { scheme, id } }'],
   [{ callTimeoutMs: -5 }, 'callTimeoutMs is a number of milliseconds from 0 on, not -5'],
   [{ keepAlive: wrong('Worker') }, "keepAlive is 'loop' or 'worker', not 'Worker'"],
   [{ onExpiry: wrong('close') }, "onExpiry is 'renew' or 'end', not 'close'"],
@@ -134,6 +135,22 @@ test('errors show paths as the caller wrote them, below the chroot', async () =>
   const client = await fixture.open({}, `${fixture.connectString}/chrooted`)
   await client.create('/e', '', { ephemeral: true })
   await expect(client.ensure('/e/y')).rejects.toMatchObject({ path: '/e/y' })
+})
+
+test('an ACL of another client is refused, and not stored without permissions', async () => {
+  const client = await fixture.open()
+  await client.create('/its-acl')
+  const foreign = { permission: 31, id: { scheme: 'world', id: 'anyone' } }
+  for (const bad of [[foreign], acl.open[0], 'open', [{ perms: 31 }], [null]]) {
+    const list = wrong<readonly Acl[]>(bad)
+    const refused = /^acl is a list of /
+    await expect(client.create('/other-acl', '', { acl: list })).rejects.toThrow(refused)
+    await expect(client.setAcl('/its-acl', list)).rejects.toThrow(refused)
+    await expect(client.ensure('/other-acl/a', { acl: list })).rejects.toThrow(refused)
+    expect(() => client.transaction().create('/other-acl', '', { acl: list })).toThrow(refused)
+  }
+  expect((await client.getAcl('/its-acl')).acl).toEqual(acl.open)
+  expect(await client.exists('/other-acl')).toBeUndefined()
 })
 
 test('a number or a function in place of options is refused', async () => {

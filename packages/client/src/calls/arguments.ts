@@ -41,6 +41,19 @@ export function checkParents(parents: unknown): void {
   throw new TypeError(`parents is true, false or { container, acl }, not ${shown(parents)}`)
 }
 
+/** Entries of other clients have other fields, and would be written as entries without permissions. */
+export function checkAcl(acl: unknown): void {
+  const entries: readonly unknown[] = Array.isArray(acl) ? acl : [undefined]
+  if (entries.every(isAclEntry)) return
+  throw new TypeError('acl is a list of { perms, id: { scheme, id } }, such as acl.creator')
+}
+
+function isAclEntry(entry: unknown): boolean {
+  const { perms, id } = (entry ?? {}) as { readonly perms?: unknown; readonly id?: unknown }
+  if (typeof perms !== 'number' || typeof id !== 'object' || id === null) return false
+  return 'scheme' in id && 'id' in id
+}
+
 const consistencies: readonly unknown[] = [
   undefined,
   'local',

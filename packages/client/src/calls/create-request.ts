@@ -2,6 +2,7 @@ import { createFlags, type Acl, type CreateTtlRequest } from '@zabra/protocol'
 import { OperationError } from '../errors.ts'
 import type { CreateOptions } from '../options.ts'
 import type { Paths } from '../paths.ts'
+import { checkAcl } from './arguments.ts'
 import { create, createContainer, createTtl } from './kinds.ts'
 
 const noTtl = -1n
@@ -45,6 +46,7 @@ export function createRequest(
   defaultAcl: readonly Acl[],
 ): { readonly kind: Form['kind']; readonly request: CreateTtlRequest } {
   const { sequential = false, ttlMs, acl = defaultAcl } = options
+  if (acl !== defaultAcl) checkAcl(acl)
   const { kind, flags, sequentialFlags } = formOf(path, options)
   const request = {
     path: sequential ? paths.toServerSequential(path) : paths.toServer(path),
