@@ -168,6 +168,20 @@ test('a connection is reset after exactly so many bytes', async () => {
   expect(await atServer).toBe('abcdef')
 })
 
+test('waiting for a reset ends when the proxy is healed or stopped before', async () => {
+  const { proxy, join } = await stage()
+  await join()
+  const sentence = 'no connection was reset: it was healed before'
+  const healed = proxy.resetAfter(4, { direction: 'toServer' })
+  await proxy.heal()
+  await expect(healed).rejects.toThrow(sentence)
+  const replaced = proxy.resetAfter(4, { direction: 'toServer' })
+  const stopped = proxy.resetAfter(5, { direction: 'toServer' })
+  await expect(replaced).rejects.toThrow(sentence)
+  await proxy.stop()
+  await expect(stopped).rejects.toThrow(sentence)
+})
+
 test('where it refuses nobody listens, and afterwards somebody does', async () => {
   const { proxy, join } = await stage()
   const { near, far } = await join()

@@ -111,9 +111,14 @@ export class FaultLink implements Faults {
 
   resetAfter(bytes: number, { direction }: { readonly direction: Direction }): Promise<void> {
     checkNumber('bytes', bytes, 1)
-    return new Promise((happened) => {
-      this.change(direction, { reset: { bytesLeft: Math.floor(bytes), happened } })
+    this.lanes[direction].reset?.givenUp()
+    const reset = new Promise<void>((happened, reject) => {
+      const givenUp = (): void => reject(new Error('no connection was reset: it was healed before'))
+      this.change(direction, { reset: { bytesLeft: Math.floor(bytes), happened, givenUp } })
     })
+    // A test need not wait for it.
+    reset.catch(() => {})
+    return reset
   }
 
   /** Installs an interceptor, or removes it if undefined. */
@@ -136,7 +141,8 @@ export class FaultLink implements Faults {
   heal(): Promise<void> {
     this.isRefusing = false
     for (const [, lane] of lanesOf(this.lanes)) {
-      const { bytes, intercept } = lane
+      const { bytes, intercept, reset } = lane
+      reset?.givenUp()
       Object.assign(lane, cleanLane(bytes), { intercept })
     }
     this.changed()
@@ -146,6 +152,7 @@ export class FaultLink implements Faults {
   /** Closes every connection and frees its port. */
   async stop(): Promise<void> {
     this.isStopped = true
+    for (const [, { reset }] of lanesOf(this.lanes)) reset?.givenUp()
     await this.listenOrNot()
     this.reset()
   }

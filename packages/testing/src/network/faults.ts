@@ -47,7 +47,7 @@ export interface Faults {
   reset(): void
   /**
    * Resets the next connection that has carried this many more bytes: the bytes before that arrive,
-   * and nothing after them. Resolves when it has happened.
+   * and nothing after them. Resolves when it has happened; rejects if it is healed before.
    *
    *     const cut = proxy.resetAfter(40, { direction: 'toClient' })
    *     await client.get('/settings')
@@ -109,7 +109,10 @@ export class FaultGroup implements Faults {
   }
 
   resetAfter(bytes: number, options: { readonly direction: Direction }): Promise<void> {
-    return Promise.race(Array.from(this.members(), (member) => member.resetAfter(bytes, options)))
+    const resets = Array.from(this.members(), (member) => member.resetAfter(bytes, options))
+    const first = Promise.race(resets)
+    first.catch(() => {})
+    return first
   }
 
   refuse(): void {

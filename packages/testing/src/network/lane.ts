@@ -11,7 +11,14 @@ export interface Lane {
   /** Bytes arrive in pieces no longer than this. */
   pieceBytesMax: number
   /** The next connection that has carried this many more bytes is reset. */
-  reset: { bytesLeft: number; readonly happened: () => void } | undefined
+  reset:
+    | {
+        bytesLeft: number
+        readonly happened: () => void
+        /** It will not happen any more. */
+        readonly givenUp: () => void
+      }
+    | undefined
   /** Sees the bytes, and may change them. */
   intercept: ((bytes: Uint8Array) => Uint8Array | undefined) | undefined
   /** The number of bytes that have arrived. */
