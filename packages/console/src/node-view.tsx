@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { ApiError, get, getData, noData, type Data, type Node } from './api.ts'
 import { AclView } from './acl-view.tsx'
 import { DataView, firstBytes } from './data-view.tsx'
+import { CopyButton } from './copy-button.tsx'
 import { CreateDialog } from './create-dialog.tsx'
 import { DeleteDialog } from './delete-dialog.tsx'
 import { Problem } from './dialog.tsx'
@@ -70,6 +71,7 @@ export function NodeView({ path }: { readonly path: string }) {
           >
             Favorite
           </button>
+          <CopyButton text={path}>Copy path</CopyButton>
           <a class="button" href={hrefOf('history', { show: 'versions', path })}>
             Versions
           </a>

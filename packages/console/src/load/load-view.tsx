@@ -169,7 +169,7 @@ function Clients({ load: { clients } }: { readonly load: Load }) {
               <td>
                 {connection === null
                   ? 'gone'
-                  : `${connection.meanLatencyMs} ms, at most ${countText(connection.maxLatencyMs)}`}
+                  : `${connection.meanLatencyMs} ms, at most ${countText(connection.maxLatencyMs)} ms`}
               </td>
               <td class="number">
                 {connection === null ? '–' : countText(connection.outstanding)}

@@ -1,7 +1,8 @@
 import { connect } from 'node:net'
-import { everyAddress, hex, type ServerSpec } from '@zabra/core'
+import { everyAddress, hex, verifierOf, type ServerSpec } from '@zabra/core'
 import { nodeCount, serverState, uptimeMs } from '../view/server-state.ts'
 import { versionText } from '../view/version.ts'
+import { failuresLeft } from './failures-left.ts'
 import type { ServerView } from '../view/server-view.ts'
 import { array, boolean, choice, integer, nullable, number, object, text } from './schema.ts'
 
@@ -88,6 +89,7 @@ export async function members(view: ServerView): Promise<EnsembleJson> {
       self: '0',
       leader: null,
       configVersion: null,
+      failuresLeft: null,
       members: [memberJson(view, '0', spec, true, await ownNumbers(view))],
     }
   }
@@ -99,12 +101,22 @@ export async function members(view: ServerView): Promise<EnsembleJson> {
       return { id, spec, found }
     }),
   )
+  const voting = looked.filter(({ spec }) => spec.role === 'participant')
+  const serving = voting.filter(({ found }) => found.state === 'serving')
+  const isAnyUnknown = voting.some(({ found }) => found.state === 'unknown')
+  const verifier = verifierOf(membership)
   const ahead = looked.find(({ id }) => id === stats.leader)?.found.numbers.zxid ?? undefined
   return {
     mode: 'ensemble',
     self: String(self),
     leader: stats.leader === undefined ? null : String(stats.leader),
     configVersion: hex(membership.version),
+    failuresLeft: isAnyUnknown
+      ? null
+      : failuresLeft(
+          serving.map(({ id }) => id),
+          (ids) => verifier.isQuorum(ids),
+        ),
     members: looked.map(({ id, spec, found }) =>
       memberJson(view, String(id), spec, id === self, found, ahead),
     ),
@@ -116,6 +128,8 @@ interface EnsembleJson {
   readonly self: string
   readonly leader: string | null
   readonly configVersion: string | null
+  /** See `failuresLeft`; null without a quorum, if a server cannot be asked, and for a standalone server. */
+  readonly failuresLeft: number | null
   readonly members: readonly MemberJson[]
 }
 
