@@ -244,6 +244,9 @@ export async function mainViews(stage: Stage): Promise<void> {
     await phone.evaluate<boolean>('document.documentElement.scrollWidth <= innerWidth'),
   )
   await stage.picture(phone, 'phone-light')
+  await phone.setViewportSize({ width: 360, height: 740 })
+  const last = await phone.locator('.bar nav a').last().boundingBox()
+  check('all views are in sight on a small phone', last!.x + last!.width <= 360, last)
   await phone.context().close()
 
   // --- locks and sessions --------------------------------------------------------------------

@@ -1,4 +1,3 @@
-import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { announcement } from './state.ts'
 
@@ -6,12 +5,12 @@ const saidMs = 2000
 
 interface Props {
   readonly text: string
-  /** What the button says before it is used. */
-  readonly children: ComponentChildren
+  /** What it copies, for screen readers. */
+  readonly label: string
 }
 
 /** Copies a text, and says so for a moment. */
-export function CopyButton({ text, children }: Props) {
+export function CopyButton({ text, label }: Props) {
   const [isCopied, setCopied] = useState(false)
   useEffect(() => {
     if (!isCopied) return
@@ -24,8 +23,13 @@ export function CopyButton({ text, children }: Props) {
     setCopied(true)
   }
   return (
-    <button type="button" onClick={() => void start()}>
-      {isCopied ? 'Copied' : children}
+    <button
+      type="button"
+      aria-label={isCopied ? 'Copied' : label}
+      title={label}
+      onClick={() => void start()}
+    >
+      {isCopied ? 'Copied' : 'Copy'}
     </button>
   )
 }

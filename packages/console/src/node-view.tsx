@@ -67,11 +67,13 @@ export function NodeView({ path }: { readonly path: string }) {
           <button
             type="button"
             aria-pressed={favorites.has(path)}
+            aria-label="Favorite"
+            title="Favorite"
             onClick={() => favorites.toggle(path)}
           >
-            Favorite
+            {favorites.has(path) ? '★' : '☆'}
           </button>
-          <CopyButton text={path}>Copy path</CopyButton>
+          <CopyButton text={path} label="Copy path" />
           <a class="button" href={hrefOf('history', { show: 'versions', path })}>
             Versions
           </a>
