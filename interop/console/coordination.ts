@@ -118,6 +118,16 @@ export async function coordination(stage: Stage): Promise<void> {
     (await page.locator('.arrow.circle').count()) === 2 &&
       (await page.locator('.waits .session.circle').count()) === 2,
   )
+  const cut = await page.evaluate<string[]>(`(() => {
+    const svg = document.querySelector('.waits svg').getBoundingClientRect()
+    return [...document.querySelectorAll('.arrow text')]
+      .filter((each) => {
+        const { left, right } = each.getBoundingClientRect()
+        return left < svg.left || right > svg.right
+      })
+      .map((each) => each.textContent)
+  })()`)
+  check('no text of the graph is cut off', cut.length === 0, cut)
   check(
     'both locks stand out before all others',
     (await page.locator('article.coordination h3').allInnerTexts()).slice(0, 2).join() ===

@@ -43,7 +43,7 @@ export async function ended(stage: Stage): Promise<void> {
   await cardOf(broken).waitFor({ state: 'detached' })
   check('verdicts filter, and are in the address', await cardOf(silent).isVisible())
   await stage.goTo(page, '#/sessions?show=ended')
-  await page.getByLabel('those that were closed on request, too').check()
+  await page.getByLabel('with sessions that their clients closed').check()
   await cardOf(closed).waitFor()
   check('sessions that were closed are shown when asked for', true)
 
@@ -53,7 +53,7 @@ export async function ended(stage: Stage): Promise<void> {
   await page.getByRole('link', { name: 'Why it expired' }).click()
   await page.getByRole('heading', { name: `Session ${idOf(broken)}` }).waitFor()
   check('a history leads to the reason', (await page.getByRole('article').count()) === 1)
-  await page.getByRole('link', { name: 'What it did' }).click()
+  await page.getByRole('link', { name: 'Its changes' }).click()
   await page.getByText('/ended/of-it').first().waitFor()
   check('and the reason to the history', true)
 

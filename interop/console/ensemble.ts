@@ -13,6 +13,8 @@ export async function ensemble(stage: Stage): Promise<void> {
   check('each server has a card', (await page.locator('article.server').count()) === 3)
   const facts = await card(stage.withConsole).locator('dd').allInnerTexts()
   check('a card has all its numbers', !facts.includes('–'), facts)
+  await page.getByText('If one of them fails, the others continue.').waitFor()
+  check('a healthy ensemble says what it can lose', true)
 
   // --- hand-over, from the console of a server that does not lead ---------------------------
   await page.getByRole('button', { name: 'Hand leadership over' }).click()

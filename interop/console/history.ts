@@ -161,11 +161,11 @@ async function changes(stage: Stage, page: Page): Promise<void> {
   await stage.goTo(page, `#/history?${query({ path: '/shop/after' })}`)
   await page.getByText('version 350').waitFor()
   for (let i = 0; i < 20; i++) {
-    if (await page.getByText('This is where the history begins').isVisible()) break
+    if (await page.getByText('There is nothing older').isVisible()) break
     await page.locator('.page').evaluate((box) => box.scrollTo(0, box.scrollHeight))
     await page.waitForTimeout(100)
   }
-  await page.getByText('This is where the history begins').waitFor()
+  await page.getByText('There is nothing older').waitFor()
   check('scrolling loads older changes, each once', (await changeLines(page).count()) === 351)
   await client.must('setData', { path: '/shop/after', data: Buffer.from('more'), version: -1 })
   const waiting = page.getByRole('button', { name: '1 new change' })
@@ -384,7 +384,7 @@ async function otherServer(stage: Stage): Promise<void> {
   await stage.client.create('/shop/lost', 'before')
   await changeLines(page).first().waitFor()
   await ensemble.stop(withConsole)
-  await page.getByText('It goes on at server').waitFor()
+  await page.getByText('This page continues with server').waitFor()
   await page.locator('.live-mark.on').waitFor()
   await stage.set('/shop/lost', 'after')
   await until(async () => (await changeLines(page).count()) === 2)

@@ -37,7 +37,10 @@ export async function killed(stage: Stage): Promise<void> {
     await untilAllLoaded(page)
 
     await leader.stop('SIGKILL')
-    await page.getByText(`This page came from server ${leader.id}`).waitFor()
+    await page
+      .getByText(`The connection to server ${leader.id}`)
+      .filter({ hasText: 'continues' })
+      .waitFor()
     check('a page of a killed leader goes on at another server', true)
     const next = await ensemble.leader()
     check('another server leads', next.id !== leader.id)

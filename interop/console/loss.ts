@@ -19,14 +19,14 @@ export async function loss(stage: Stage): Promise<void> {
   await untilAllLoaded(page)
 
   await ensemble.stop(withConsole)
-  await page.getByText('It goes on at server').waitFor()
+  await page.getByText('This page continues with server').waitFor()
   check('the page says where it goes on when its server is gone', true)
   await stage.axe(page, 'a page that goes on at another server')
   await stage.picture(page, 'away-light')
   await stage.set('/loss', 'meanwhile')
   await page.getByText('meanwhile', { exact: true }).waitFor()
   check('changes are shown by the other server', true)
-  await page.getByText('you may administer').waitFor()
+  await page.getByText('your role: administrator').waitFor()
   check(
     'the other server gets the credentials',
     credentials.length > 0 && credentials.every((each) => each?.startsWith('Basic ') === true),
@@ -38,6 +38,11 @@ export async function loss(stage: Stage): Promise<void> {
   await page.getByText('over there', { exact: true }).waitFor()
   check('a change is made at the other server', (await stage.read('/loss')) === 'over there')
 
+  await page.getByRole('link', { name: 'Ensemble 1 server does not serve' }).click()
+  await page.getByText(`Server ${withConsole} does not answer.`).waitFor()
+  await page.getByText('If another voter fails, nobody can write.').waitFor()
+  check('every view counts the servers that are down, and the ensemble says what that means', true)
+  await stage.axe(page, 'an ensemble without one of its servers')
   await stage.goTo(page, '#/locks')
   await page.getByRole('heading', { level: 2 }).first().waitFor()
   check('a view that was not open before needs nothing of the lost server', true)
@@ -46,7 +51,7 @@ export async function loss(stage: Stage): Promise<void> {
   await ensemble.start(withConsole)
   await until(() => ensemble.server(withConsole).peer.isServing)
   await page.getByRole('button', { name: `Back to server ${withConsole}` }).click()
-  await page.getByText('It goes on at').waitFor({ state: 'detached' })
+  await page.getByText('This page continues with').waitFor({ state: 'detached' })
   await page.locator('.status.live').waitFor()
   check('the page goes back when asked', true)
 
@@ -54,6 +59,10 @@ export async function loss(stage: Stage): Promise<void> {
   const others = ensemble.ids.filter((id) => id !== withConsole)
   for (const id of others) await ensemble.stop(id)
   await page.getByText('What you see may be out of date').waitFor()
+  check(
+    'the title says that the page is not connected',
+    (await page.title()).startsWith('(not connected)'),
+  )
   check(
     'without a quorum what was seen stays',
     (await page.getByLabel('Data', { exact: true }).innerText()) === 'over there',
@@ -88,6 +97,7 @@ async function loadedEarly(stage: Stage): Promise<void> {
   await page.getByText('is looking for a leader').waitFor()
   await page.getByRole('link', { name: 'The ensemble' }).click()
   await page.getByText('3 servers, no leader').waitFor()
+  await page.getByText('Nobody can write: there is no quorum with a leader.').waitFor()
   check(
     'without a quorum the page shows which servers answer',
     (await page.locator('.server').filter({ hasText: 'does not answer' }).count()) === 2,
@@ -102,7 +112,7 @@ async function loadedEarly(stage: Stage): Promise<void> {
   await untilAllLoaded(page)
   await until(() => greeted.size === ensemble.ids.length - 1)
   await ensemble.stop(withConsole)
-  await page.getByText('It goes on at server').waitFor()
+  await page.getByText('This page continues with server').waitFor()
   check('a page goes on elsewhere that was loaded before the others were known', true)
   await context.close()
 }

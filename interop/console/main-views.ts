@@ -45,6 +45,30 @@ export async function mainViews(stage: Stage): Promise<void> {
       .reduce((sum, { encodedBodySize }) => sum + encodedBodySize, 0)`)
   check(`the first load is ${first} bytes, at most 60 KiB`, first > 0 && first <= 60 * 1024)
 
+  // --- where one is, and how to get there ------------------------------------------------------
+  await stage.show(page, '/app/config')
+  const title = await page.title()
+  check(
+    'the title says what is shown, and where',
+    title === `/app/config – zabra at ${new URL(stage.base).host}`,
+    title,
+  )
+  await page.getByRole('heading', { level: 2 }).first().click()
+  await page.keyboard.press('/')
+  await page.keyboard.type('/app/members/a')
+  await page.keyboard.press('Enter')
+  await page.getByRole('region', { name: 'Znode /app/members/a' }).waitFor()
+  check('a path that is typed is opened, wherever one was', true)
+  await page.getByRole('link', { name: sessionText(client) }).click()
+  await page.getByRole('heading', { name: `Session ${sessionText(client)}` }).waitFor()
+  check('an ephemeral znode leads to its session', true)
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+  await stage.show(page, '/app/config')
+  await page.getByRole('button', { name: 'Copy path' }).click()
+  await page.getByRole('button', { name: 'Copied' }).waitFor()
+  const copied = await page.evaluate<string>('navigator.clipboard.readText()')
+  check('a path is copied', copied === '/app/config', copied)
+
   // --- changes -------------------------------------------------------------------------------
   await stage.show(page, '/app')
   await page.getByRole('button', { name: 'New child' }).click()
@@ -192,6 +216,10 @@ export async function mainViews(stage: Stage): Promise<void> {
   await page.keyboard.press('Enter')
   await page.getByText('10 found in 5,001 znodes').waitFor()
   check('search finds by path', true)
+  await page.getByRole('searchbox').fill('/locks/rep')
+  await page.keyboard.press('Enter')
+  await page.locator('.hits').getByRole('link', { name: '/locks/report', exact: true }).waitFor()
+  check('a part of a path is found in the whole tree', true)
   await page.locator('.hits').getByRole('button', { name: 'Close' }).click()
 
   // --- every view, in both themes, and on a phone ----------------------------------------------
@@ -216,6 +244,9 @@ export async function mainViews(stage: Stage): Promise<void> {
     await phone.evaluate<boolean>('document.documentElement.scrollWidth <= innerWidth'),
   )
   await stage.picture(phone, 'phone-light')
+  await phone.setViewportSize({ width: 360, height: 740 })
+  const last = await phone.locator('.bar nav a').last().boundingBox()
+  check('all views are in sight on a small phone', last!.x + last!.width <= 360, last)
   await phone.context().close()
 
   // --- locks and sessions --------------------------------------------------------------------
@@ -228,10 +259,20 @@ export async function mainViews(stage: Stage): Promise<void> {
     /holds\s+worker-1/.test(lines[0] ?? '') && /waits\s+worker-2/.test(lines[1] ?? ''),
     lines,
   )
+  await stage.signIn(page, 'boss', 'wrong')
+  await page.getByText('gives that user and password no role').waitFor()
+  check('a wrong password is noticed', true)
+  await stage.axe(page, 'a wrong password')
+  await page.getByRole('button', { name: 'Sign out boss' }).click()
+  await page.getByText('gives that user and password no role').waitFor({ state: 'detached' })
   const victim = await RawClient.connect(ensemble.server(withConsole).clientPort)
   await victim.create('/app/victim', '', createFlags.ephemeral)
   await stage.signIn(page)
-  await page.getByText('you may administer').waitFor()
+  await page.getByText('your role: administrator').waitFor()
+  check(
+    'and the right one is not',
+    (await page.getByText('gives that user and password no role').count()) === 0,
+  )
   await stage.goTo(page, '#/sessions')
   const id = sessionText(victim)
   const rowOf = (session: RawClient) =>

@@ -95,7 +95,12 @@ export class Stage implements AsyncDisposable {
   static async start(pictures: string | undefined): Promise<Stage> {
     const adminPorts = await freePorts(3)
     const ensemble = await EmbeddedEnsemble.start(
-      { 'admin.enableServer': 'true', 'admin.identities': `${boss.scheme}:${boss.id}` },
+      {
+        'admin.enableServer': 'true',
+        'admin.identities': `${boss.scheme}:${boss.id}`,
+        // A machine that is busy with other suites must not cost a leader its followers.
+        syncLimit: '25',
+      },
       {
         hasClientPorts: true,
         settingsOf: (id) => ({ 'admin.serverPort': String(adminPorts[id - 1]) }),

@@ -54,6 +54,8 @@ export interface Ensemble {
   readonly mode: 'standalone' | 'ensemble'
   readonly self: string
   readonly leader: string | null
+  /** How many more may fail, at most 3. */
+  readonly failuresLeft: number | null
   readonly members: readonly Member[]
 }
 export interface Sample {
@@ -124,6 +126,14 @@ export interface Asking {
 /** How long a server may be silent that is asked beside the one in use. */
 const otherMs = 3000
 
+/** Another member gets the client certificate of the browser only if it is asked to send it. */
+function ask(url: string, init: RequestInit): Promise<Response> {
+  const sends = credentials.value?.header === 'x509' ? 'include' : 'same-origin'
+  return fetch(url, { ...init, credentials: sends }).catch(() => {
+    throw offline()
+  })
+}
+
 function urlOf(path: string, query: Query = {}, origin = server.value.origin): string {
   const given = Object.entries(query).filter(([, value]) => value !== undefined)
   const text = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString()
@@ -158,9 +168,7 @@ async function send(
   init: RequestInit,
   origin?: string,
 ): Promise<Response> {
-  const response = await fetch(urlOf(path, query, origin), init).catch(() => {
-    throw offline()
-  })
+  const response = await ask(urlOf(path, query, origin), init)
   noteZxid(response.headers.get('zabra-applied'))
   noteDate(response.headers.get('date'))
   if (!response.ok) throw await refusalOf(response)
@@ -231,9 +239,7 @@ export async function getData(
     bytesMax === undefined ? {} : { Range: `bytes=0-${bytesMax - 1}` }
   const route = at === undefined ? '/data' : '/history/data'
   const init = { headers: headersOf(range) }
-  const response = await fetch(urlOf(route, { path, at }), init).catch(() => {
-    throw offline()
-  })
+  const response = await ask(urlOf(route, { path, at }), init)
   noteZxid(response.headers.get('zabra-applied'))
   // It was emptied meanwhile.
   if (response.status === 416) return getData({ path, ...(at === undefined ? {} : { at }) })
@@ -312,9 +318,7 @@ export async function whoAmIAt(
 ): Promise<{ readonly who: WhoAmI; readonly applied: string | null }> {
   const impatience = AbortSignal.any([signal, AbortSignal.timeout(otherMs)])
   const init = { headers: headersOf(), signal: impatience }
-  const response = await fetch(urlOf('/whoami', {}, origin), init).catch(() => {
-    throw offline()
-  })
+  const response = await ask(urlOf('/whoami', {}, origin), init)
   if (!response.ok) throw await refusalOf(response)
   return {
     who: (await whole(response.json())) as WhoAmI,

@@ -1,14 +1,15 @@
-import { signal } from '@preact/signals'
+import { effect, signal } from '@preact/signals'
 import type { ComponentType } from 'preact'
 import { Dialog } from './dialog.tsx'
 import { lazy } from './lazy.tsx'
 import { switchTo } from './live.ts'
-import { candidates, home, idle, isAway, isChosen, nameOf, server } from './servers.ts'
+import { candidates, failing, home, idle, isAway, isChosen, nameOf, server } from './servers.ts'
 import { SignIn } from './sign-in.tsx'
 import {
   announcement,
   credentials,
   hrefOf,
+  isNobody,
   isSigningIn,
   link,
   place,
@@ -51,6 +52,7 @@ export function App() {
   const { view } = place.value
   const Page = pages[view]
   const reason = signInReason.value
+  const user = credentials.value?.user
   return (
     <>
       <header class="bar">
@@ -61,6 +63,7 @@ export function App() {
           {views.map((each) => (
             <a key={each} href={hrefOf(each)} aria-current={each === view ? 'page' : undefined}>
               {titles[each]}
+              {each === 'ensemble' && <Failing />}
             </a>
           ))}
         </nav>
@@ -69,17 +72,21 @@ export function App() {
         <button type="button" onClick={switchTheme}>
           {theme.value === 'dark' ? 'Light' : 'Dark'}
         </button>
-        <button
-          type="button"
-          onClick={() => {
-            if (credentials.value === undefined) isSigningIn.value = true
-            else credentials.value = undefined
-          }}
-        >
-          {credentials.value === undefined ? 'Sign in' : `Sign out ${credentials.value.user}`}
-        </button>
+        {/* While the page asks for credentials, its form has this button. */}
+        {reason === undefined && (
+          <button
+            type="button"
+            onClick={() => {
+              if (user === undefined) isSigningIn.value = true
+              else credentials.value = undefined
+            }}
+          >
+            {user === undefined ? 'Sign in' : `Sign out ${user}`}
+          </button>
+        )}
       </header>
       {link.value === 'lost' ? <Lost /> : isAway.value && <Away />}
+      {isNobody.value && user !== undefined && <Nobody user={user} />}
       <main aria-label={titles[view]}>
         <h1 class="hidden">{titles[view]}</h1>
         {reason === undefined ? who.value !== undefined && <Page /> : <SignIn reason={reason} />}
@@ -124,8 +131,8 @@ function Away() {
     <p class="banner away" role="status">
       <span>
         {isChosen.value
-          ? `This page shows what ${nameOf(server.value)} says.`
-          : `This page came from ${nameOf(own)}, which was lost. It goes on at ${nameOf(server.value)}.`}
+          ? `This page shows ${nameOf(server.value)}.`
+          : `The connection to ${nameOf(own)} was lost. This page continues with ${nameOf(server.value)}.`}
       </span>
       <button type="button" onClick={() => switchTo(own)}>
         Back to {nameOf(own)}
@@ -134,8 +141,38 @@ function Away() {
   )
 }
 
+/** How many servers do not serve, as the page last heard. */
+function Failing() {
+  const { value } = failing
+  if (value === 0) return null
+  return (
+    <>
+      {' '}
+      <span class="badge alarm">
+        {value}
+        <span class="hidden">{value === 1 ? ' server does' : ' servers do'} not serve</span>
+      </span>
+    </>
+  )
+}
+
+/** ZooKeeper takes any password: a wrong one makes another user, whom nobody knows. */
+function Nobody({ user }: { readonly user: string }) {
+  return (
+    <p class="banner away" role="status">
+      <span>
+        You are signed in as {user}, but this server gives that user and password no role. Check the
+        password, unless only ACLs of znodes name this user.
+      </span>
+      <button type="button" onClick={() => (isNobody.value = false)}>
+        Close
+      </button>
+    </p>
+  )
+}
+
 function Status() {
-  const found = who.value
+  const found = signInReason.value === undefined ? who.value : undefined
   const texts = { live: 'Live', lost: 'Not connected', connecting: 'Connecting' }
   return (
     <span class={`status ${link.value}`}>
@@ -147,17 +184,33 @@ function Status() {
           {server.value.id !== undefined &&
             server.value.id !== '0' &&
             `server ${server.value.id}, `}
-          {found.server.state}, you may {mayText[found.role]}
+          {found.server.state}; your role: {roleTexts[found.role]}
         </span>
       )}
     </span>
   )
 }
 
-const mayText = {
-  none: 'see nothing',
-  metadata: 'see names',
+const roleTexts = {
+  none: 'none',
+  metadata: 'names only',
   read: 'read',
-  write: 'change',
-  admin: 'administer',
+  write: 'read and write',
+  admin: 'administrator',
 } as const
+
+/** What a tab, a bookmark or the history of the browser says: what is shown, and of which servers. */
+effect(() => {
+  const { view, query } = place.value
+  const session = query.get('id')
+  const shown =
+    view === 'tree'
+      ? (query.get('path') ?? '/')
+      : view === 'sessions' && session !== null
+        ? `Session ${session}`
+        : view === 'locks'
+          ? (query.get('line') ?? titles[view])
+          : titles[view]
+  const isLost = link.value === 'lost'
+  document.title = `${isLost ? '(not connected) ' : ''}${shown} – zabra at ${location.host}`
+})

@@ -53,7 +53,7 @@ export function Problem({ error }: { readonly error: unknown }) {
         <>
           .{' '}
           <button type="button" onClick={() => (isSigningIn.value = true)}>
-            Sign in as somebody who may
+            Sign in
           </button>
         </>
       )}

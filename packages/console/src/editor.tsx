@@ -163,7 +163,7 @@ function ConflictView({ base, conflict, onMerge, onKeep, onReplace }: ConflictPr
           Keep theirs
         </button>
         <button type="button" class="danger" onClick={onReplace}>
-          Replace theirs by mine
+          Replace theirs with mine
         </button>
       </div>
     </div>

@@ -21,7 +21,9 @@ import {
   changeListeners,
   credentials,
   generation,
+  isNobody,
   link,
+  roleOfAll,
   signInReason,
   who,
   type Change,
@@ -146,19 +148,28 @@ async function session(candidate: Server, signal: AbortSignal, onOpen: () => voi
   }
 }
 
+/** The credentials with which a server was last reached. */
+let lastHeader: string | undefined
+
 function arrive(candidate: Server, found: WhoAmI): void {
   if (server.value.origin !== candidate.origin) {
     if (isChosen.value) announcement.value = `${nameOf(server.value)} does not answer`
     isChosen.value = false
   }
   server.value = candidate
+  const { header } = credentials.value ?? {}
+  if (header === undefined) roleOfAll.value = found.role
+  if (header !== lastHeader) {
+    isNobody.value = header?.startsWith('Basic ') === true && found.role === roleOfAll.value
+    lastHeader = header
+  }
   who.value = found
 }
 
 function open(): void {
   if (link.value === 'lost') {
     announcement.value = isAway.value
-      ? `This page goes on at ${nameOf(server.value)}`
+      ? `Continuing with ${nameOf(server.value)}`
       : 'Connected again'
   }
   link.value = 'live'

@@ -50,7 +50,7 @@ export function Facts({ node }: { readonly node: Node }) {
         <div>
           <dt>Session</dt>
           <dd>
-            <a href={hrefOf('history', { session: ephemeralOwner })}>{ephemeralOwner}</a>
+            <a href={hrefOf('sessions', { id: ephemeralOwner })}>{ephemeralOwner}</a>
           </dd>
         </div>
       )}

@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { ApiError, get, getData, noData, type Data, type Node } from './api.ts'
 import { AclView } from './acl-view.tsx'
 import { DataView, firstBytes } from './data-view.tsx'
+import { CopyButton } from './copy-button.tsx'
 import { CreateDialog } from './create-dialog.tsx'
 import { DeleteDialog } from './delete-dialog.tsx'
 import { Problem } from './dialog.tsx'
@@ -66,10 +67,13 @@ export function NodeView({ path }: { readonly path: string }) {
           <button
             type="button"
             aria-pressed={favorites.has(path)}
+            aria-label="Favorite"
+            title="Favorite"
             onClick={() => favorites.toggle(path)}
           >
-            Favorite
+            {favorites.has(path) ? '★' : '☆'}
           </button>
+          <CopyButton text={path} label="Copy path" />
           <a class="button" href={hrefOf('history', { show: 'versions', path })}>
             Versions
           </a>

@@ -17,6 +17,8 @@ export const idle = signal<{ readonly server: Server; readonly state: string } |
 )
 /** All members with a console, as the ensemble says. */
 export const servers = signal<readonly Server[]>([])
+/** How many members do not serve, where that is known. */
+export const failing = signal(0)
 export const isAway = computed(() => server.value.origin !== home)
 
 /** Whether the user chose the server in use, rather than the page when another one was lost. */
@@ -50,14 +52,18 @@ export function candidates(): readonly Server[] {
   return all.filter((each, at) => all.findIndex(({ origin }) => origin === each.origin) === at)
 }
 
+const failingStates = new Set(['unreachable', 'notServing'])
+
 /** The page's own server is known by the name in the address bar, the others by what they say. */
 export function learnServers(
   members: readonly {
     readonly id: string
     readonly isSelf: boolean
+    readonly state: string
     readonly admin: string | null
   }[],
 ): void {
+  failing.value = members.filter(({ state }) => failingStates.has(state)).length
   const { origin } = server.value
   const homeId = servers.value.find((each) => each.origin === home)?.id
   servers.value = members.flatMap(({ id, isSelf, admin }): Server[] => {

@@ -1,13 +1,15 @@
 import { useState } from 'preact/hooks'
-import { credentials, isSigningIn } from './state.ts'
+import { credentials, isSigningIn, roleOfAll } from './state.ts'
 
 const ways = { password: 'Password', token: 'Token', certificate: 'Certificate' } as const
 type Way = keyof typeof ways
 
 export function SignIn({ reason }: { readonly reason?: string }) {
-  const [way, setWay] = useState<Way>('password')
+  const [way, setWay] = useState<Way>(wayOf(credentials.value?.header))
   const [user, setUser] = useState('')
   const [secret, setSecret] = useState('')
+  const mayContinue =
+    reason !== undefined && credentials.value !== undefined && roleOfAll.value !== 'none'
   const submit = (event: Event): void => {
     event.preventDefault()
     credentials.value = credentialsOf(way, user, secret)
@@ -19,7 +21,7 @@ export function SignIn({ reason }: { readonly reason?: string }) {
   }
   return (
     <form class="sign-in" onSubmit={submit}>
-      {reason !== undefined && <p>{reason}</p>}
+      {reason !== undefined && <p role="alert">{reason}.</p>}
       <div class="choices" role="group" aria-label="Sign in with">
         {(Object.keys(ways) as Way[]).map((each) => (
           <button key={each} type="button" aria-pressed={each === way} onClick={() => choose(each)}>
@@ -51,16 +53,29 @@ export function SignIn({ reason }: { readonly reason?: string }) {
         </label>
       )}
       <p class="muted">{hints[way]}</p>
-      <button class="primary">Sign in</button>
+      <div class="line">
+        <button class="primary">Sign in</button>
+        {mayContinue && (
+          <button type="button" onClick={() => (credentials.value = undefined)}>
+            Continue without signing in
+          </button>
+        )}
+      </div>
     </form>
   )
 }
 
+/** Who could not sign in tries the same way again. */
+function wayOf(header: string | undefined): Way {
+  if (header === 'x509') return 'certificate'
+  return header?.startsWith('Bearer ') === true ? 'token' : 'password'
+}
+
 const hints: Readonly<Record<Way, string>> = {
-  password: 'An identity of the scheme digest. It is kept until this page is closed.',
-  token: 'A token of the file api.tokenFile. It is kept until this page is closed.',
+  password: 'A user of the scheme digest. The page keeps the password until you close it.',
+  token: 'A token from the file api.tokenFile. The page keeps it until you close it.',
   certificate:
-    'The client certificate of this browser. It needs a page that was loaded over HTTPS with it.',
+    'The client certificate of this browser. It needs HTTPS, and a server with admin.wantClientAuth or admin.needClientAuth.',
 }
 
 function credentialsOf(way: Way, user: string, secret: string): { user: string; header: string } {

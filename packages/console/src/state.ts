@@ -52,6 +52,10 @@ export const generation = signal(0)
 /** Why the page shows nothing, where somebody has to sign in. */
 export const signInReason = signal<string | undefined>(undefined)
 export const isSigningIn = signal(false)
+/** The role without credentials; undefined until a page without them has asked. */
+export const roleOfAll = signal<Role | undefined>(undefined)
+/** Whether the user signed in with a password, and has the role of everybody. */
+export const isNobody = signal(false)
 
 export interface Change {
   readonly type: string

@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { search } from './api.ts'
+import { ApiError, get, search } from './api.ts'
 import { Problem } from './dialog.tsx'
 import { favorites } from './stored-list.ts'
 import { NodeView } from './node-view.tsx'
@@ -81,11 +81,24 @@ interface End {
 const hits = signal<readonly Hit[] | undefined>(undefined)
 const end = signal<End | undefined>(undefined)
 
+/** Whether there is such a znode, also one that the user may not read: then it is shown. */
+async function goToPath(text: string): Promise<boolean> {
+  const path = text.trim().replace(/(.)\/+$/, '$1')
+  try {
+    await get('/node', { path })
+  } catch (fault) {
+    if (!(fault instanceof ApiError) || fault.code !== 'noAuth') return false
+  }
+  go('tree', { path })
+  return true
+}
+
 function Search({ top }: { readonly top: string }) {
   const [text, setText] = useState('')
   const [inData, setInData] = useState(false)
   const [error, setError] = useState<unknown>(undefined)
   const running = useRef(new AbortController())
+  const field = useRef<HTMLInputElement>(null)
   const stop = (): void => {
     running.current.abort()
     hits.value = end.value = undefined
@@ -97,9 +110,13 @@ function Search({ top }: { readonly top: string }) {
     if (text === '') return
     running.current = new AbortController()
     const { signal: isOver } = running.current
+    const isPath = text.startsWith('/')
+    if (isPath && (await goToPath(text))) return
+    if (isOver.aborted) return
     hits.value = []
     try {
-      const query = { path: top, text, in: inData ? 'data' : 'path', limit: 500 }
+      // A path begins at the root, wherever the user is.
+      const query = { path: isPath ? '/' : top, text, in: inData ? 'data' : 'path', limit: 500 }
       for await (const line of search(query, isOver)) {
         if (isOver.aborted) return
         if ('done' in (line as object)) end.value = line as End
@@ -111,13 +128,26 @@ function Search({ top }: { readonly top: string }) {
       if (!isOver.aborted) setError(fault)
     }
   }
+  useEffect(() => {
+    const focus = (event: KeyboardEvent): void => {
+      const isTyping =
+        event.target instanceof Element && event.target.matches('input,textarea,select')
+      if (event.key !== '/' || isTyping || event.ctrlKey || event.metaKey || event.altKey) return
+      event.preventDefault()
+      field.current?.select()
+    }
+    addEventListener('keydown', focus)
+    return () => removeEventListener('keydown', focus)
+  }, [])
   return (
     <form class="search" role="search" onSubmit={(event) => void start(event)}>
       <div class="line">
         <input
+          ref={field}
           type="search"
-          aria-label={`Search below ${top}`}
-          placeholder={`Search below ${top}`}
+          aria-label={`A path, or text to search below ${top}`}
+          aria-keyshortcuts="/"
+          placeholder={`A path, or text to search below ${top}`}
           value={text}
           onInput={(event) => setText(event.currentTarget.value)}
         />

@@ -1,8 +1,10 @@
 import { get } from 'node:http'
-import { get as getSecurely, request, type RequestOptions } from 'node:https'
+import { get as getSecurely, type RequestOptions } from 'node:https'
 import type { IncomingMessage } from 'node:http'
 import { connect } from 'node:net'
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { once } from 'node:events'
+import { connect as secured } from 'node:tls'
+import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { startServer } from '../src/embedded.ts'
 import type { RunningServer } from '../src/running/running-server.ts'
 import { Authority } from './support/certificates.ts'
@@ -52,6 +54,22 @@ const secure = (port: number, path: string, options: RequestOptions = {}): Promi
     getSecurely(all, (response) => resolve(textOf(response))).on('error', reject)
   })
 
+/** With the header that asks for the identity of the certificate. */
+const asked = (
+  port: number,
+  path: string,
+  tls: RequestOptions,
+): Promise<{ status: number; text: string }> =>
+  new Promise((resolve, reject) => {
+    const headers = { authorization: 'x509' }
+    const all = { port, path, host: 'localhost', agent: false, headers, ...tls }
+    getSecurely(all, (response) => {
+      textOf(response).then((text) => resolve({ status: response.statusCode!, text }), reject)
+    }).on('error', reject)
+  })
+const statusOf = async (port: number, path: string, tls: RequestOptions): Promise<number> =>
+  (await asked(port, path, tls)).status
+
 test('commands and metrics are had over HTTPS alone', async () => {
   const { port, metrics } = await serve({
     ...authority.settings('ssl.quorum.'),
@@ -93,21 +111,64 @@ test('administrators may need certificates of a separate authority, which prove 
   await expect(secure(port, '/commands/ruok')).rejects.toThrow()
   const ops = authority.client(authority.issue('ops'))
   expect(await secure(port, '/commands/ruok', ops)).toContain('"ruok"')
-  const statusOf = (path: string, tls: RequestOptions): Promise<number> =>
-    new Promise((resolve, reject) => {
-      const headers = { authorization: 'x509' }
-      const all = { port, path, host: 'localhost', agent: false, method: 'GET', headers, ...tls }
-      request(all, (response) => {
-        response.resume()
-        resolve(response.statusCode!)
-      })
-        .on('error', reject)
-        .end()
-    })
-  expect(await statusOf('/commands/snapshot', ops)).not.toBe(401)
+  expect(await statusOf(port, '/commands/snapshot', ops)).not.toBe(401)
   // The API accepts the same proof, and tells administrators from others.
   const alice = authority.client(authority.issue('alice'))
-  expect(await statusOf('/api/v1/backup/snapshot', ops)).toBe(200)
-  expect(await statusOf('/api/v1/backup/snapshot', alice)).toBe(403)
-  expect(await statusOf('/api/v1/whoami', alice)).toBe(200)
+  expect(await statusOf(port, '/api/v1/backup/snapshot', ops)).toBe(200)
+  expect(await statusOf(port, '/api/v1/backup/snapshot', alice)).toBe(403)
+  expect(await statusOf(port, '/api/v1/whoami', alice)).toBe(200)
+})
+
+test('a certificate that is only wanted proves an identity, and nobody needs one', async () => {
+  const { port } = await serve({
+    ...authority.settings('ssl.admin.'),
+    'admin.forceHttps': 'true',
+    'admin.wantClientAuth': 'true',
+    'X509AuthenticationProvider.superUser': 'CN=ops,O=zabra',
+  })
+  expect(await secure(port, '/commands/ruok')).toContain('"ruok"')
+  const ops = authority.client(authority.issue('ops'))
+  expect(await statusOf(port, '/api/v1/backup/snapshot', ops)).toBe(200)
+  const nobody = await asked(port, '/api/v1/whoami', authority.client())
+  expect(nobody.status).toBe(401)
+  expect(nobody.text).toContain('did not present a client certificate')
+  const stranger = new Authority('Another CA')
+  onTestFinished(() => stranger.dispose())
+  const { cert, key } = stranger.client(stranger.issue('ops'))
+  await expect(secure(port, '/commands/ruok', { cert, key })).rejects.toThrow()
+})
+
+test('who comes with a certificate that nobody asked for reads what to set', async () => {
+  const { port } = await serve({
+    ...authority.settings('ssl.admin.'),
+    'admin.forceHttps': 'true',
+  })
+  const { status, text } = await asked(port, '/api/v1/whoami', authority.client())
+  expect(status).toBe(401)
+  expect(text).toContain('admin.wantClientAuth')
+})
+
+test.each([
+  ['sent nothing', undefined],
+  ['sent nothing over TLS', ''],
+  ['keeps its connection', 'GET /commands/ruok HTTP/1.1'],
+  ['reads a stream', 'GET /api/v1/events?path=/ HTTP/1.1'],
+])('the server stops while a client %s', async (_, line) => {
+  const { port } = await serve({
+    ...authority.settings('ssl.admin.'),
+    'admin.forceHttps': 'true',
+  })
+  const options = { port, host: '127.0.0.1' }
+  const socket =
+    line === undefined ? connect(options) : secured({ ...options, ...authority.client() })
+  onTestFinished(() => void socket.destroy())
+  const closed = new Promise((resolve) => socket.on('error', resolve).once('close', resolve))
+  await once(socket, line === undefined ? 'connect' : 'secureConnect')
+  if (line !== undefined && line !== '') {
+    socket.write(`${line}\r\nHost: 127.0.0.1\r\n\r\n`)
+    await once(socket, 'data')
+  }
+  socket.resume()
+  await server!.stop()
+  await closed
 })

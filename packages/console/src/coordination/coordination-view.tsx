@@ -114,7 +114,7 @@ function Overview({ found, nowMs, onEnd }: OverviewProps) {
       <Deadlocks deadlocks={deadlocks} names={names} onEnd={onEnd} />
       {waits.length > 0 && <WaitsGraph waits={waits} deadlocks={deadlocks} names={names} />}
       {lines.length > 0 && <Filters all={all.map(({ line }) => line)} />}
-      {lines.length > 0 && chosen.length === 0 && <p class="empty">None of them is like that.</p>}
+      {lines.length > 0 && chosen.length === 0 && <p class="empty">Nothing matches the filter.</p>}
       <div class="cards">
         {chosen.slice(0, cardsMax).map(({ line, standing }) => (
           <LineCard key={line.path} line={line} standing={standing} nowMs={nowMs} />
@@ -136,9 +136,7 @@ function Overview({ found, nowMs, onEnd }: OverviewProps) {
 
 function titleOf(count: number): string {
   if (count === 0) return 'Nobody holds a lock, waits for one, or is in a queue or group'
-  return count === 1
-    ? '1 place where clients coordinate'
-    : `${countText(count)} places where clients coordinate`
+  return count === 1 ? '1 lock, queue or group' : `${countText(count)} locks, queues and groups`
 }
 
 function matches(line: Coordination['lines'][number], text: string): boolean {

@@ -28,8 +28,9 @@ export function Deadlocks({ deadlocks, names, onEnd }: Props) {
             ))}
           </ol>
           <p>
-            None of them can go on by itself. It ends when one gives up or loses its session
-            {isAdmin.value ? '.' : '; an administrator can end one.'}
+            None of them can continue. The deadlock ends when one of them gives up or loses its
+            session
+            {isAdmin.value ? '.' : '; an administrator can end a session.'}
           </p>
         </section>
       ))}

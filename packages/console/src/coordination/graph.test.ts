@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { layoutOf } from './graph.ts'
+import { layoutOf, sideOf, textOf } from './graph.ts'
 
 const wait = (waiter: string, holder: string, path = '/lock') => ({ waiter, holder, path })
 const columnsOf = (layout: ReturnType<typeof layoutOf>) =>
@@ -31,4 +31,12 @@ test('waits of one session for another are one arrow with all paths', () => {
 
 test('a circle that is not named ends the search all the same', () => {
   expect(layoutOf([wait('a', 'b'), wait('b', 'a')], []).places).toHaveLength(2)
+})
+
+test('arrows of a circle have room for what they say', () => {
+  const circle = [wait('a', 'b', '/election/scheduler'), wait('b', 'a', '/locks/report')]
+  const { arrows } = layoutOf(circle, [circle])
+  expect(arrows.map(textOf)).toEqual(['…ection/scheduler', '/locks/report'])
+  expect(sideOf(arrows)).toBeGreaterThan(38 + 17 * 7)
+  expect(sideOf([])).toBe(104)
 })

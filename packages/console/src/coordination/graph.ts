@@ -99,3 +99,28 @@ export function layoutOf(waits: readonly Wait[], deadlocks: readonly (readonly W
     rows: Math.max(0, ...rows),
   }
 }
+
+/** How far an arrow between sessions of one column goes out to the side. */
+export const bulgeOf = ({ from, to }: Arrow): number => 28 + 10 * Math.abs(to.row - from.row)
+
+const lettersMax = 17
+const letterWidth = 7.5
+const sideMin = 104
+
+/** What an arrow says. */
+export function textOf({ paths }: Pick<Arrow, 'paths'>): string {
+  const text = paths.length === 1 ? paths[0]! : `${paths[0]} and ${paths.length - 1} more`
+  return shortText(text, lettersMax)
+}
+
+/** The end of a path says more than its beginning. */
+export const shortText = (text: string, most: number): string =>
+  text.length <= most ? text : `…${text.slice(1 - most)}`
+
+/** Room beside the columns for the arrows within one, and what these say. */
+export function sideOf(arrows: readonly Arrow[]): number {
+  const widths = arrows
+    .filter(({ from, to }) => from.column === to.column)
+    .map((arrow) => bulgeOf(arrow) + textOf(arrow).length * letterWidth)
+  return Math.ceil(Math.max(sideMin, ...widths))
+}

@@ -5,6 +5,7 @@ import {
   waitersOf,
   waitingSince,
   type Contender,
+  type KindGroup,
   type Line,
   type Standing,
 } from './lines.ts'
@@ -22,6 +23,15 @@ const standingTexts: Readonly<Record<Standing, string | undefined>> = {
   stuck: 'stuck',
   waiting: undefined,
   calm: undefined,
+}
+
+/** How a contender came, also one that holds by now. */
+const cameTexts: Readonly<Record<KindGroup, string>> = {
+  locks: 'queued',
+  semaphores: 'queued',
+  elections: 'joined',
+  queues: 'added',
+  groups: 'joined',
 }
 
 /** A lock, election, semaphore, queue or group, with its holders and its waiters in order. */
@@ -107,8 +117,7 @@ function ContenderLine({ contender, line, at, nowMs }: LineProps) {
         </a>
         {mode !== null && <span class="muted"> to {mode}</span>}
         <div class="muted">
-          {group === 'groups' || group === 'queues' ? 'for' : 'in line for'}{' '}
-          {lastingText(nowMs - Date.parse(since))}
+          {cameTexts[group]} {lastingText(nowMs - Date.parse(since))} ago
           {isOwned && (
             <>
               {', '}

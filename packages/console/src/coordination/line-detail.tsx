@@ -56,7 +56,7 @@ export function LineDetail({ path, line, nowMs }: Props) {
 }
 
 function Contenders({ line, nowMs }: { readonly line: Line; readonly nowMs: number }) {
-  const columns = ['State', 'Name', 'In line since (UTC)', 'For', 'Session', 'Token', 'Znode']
+  const columns = ['State', 'Name', 'Queued (UTC)', 'Ago', 'Session', 'Token', 'Znode']
   return (
     <Table label="In line" columns={columns}>
       {line.contenders.map((each, at) => {

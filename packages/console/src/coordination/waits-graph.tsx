@@ -1,6 +1,6 @@
 import { hrefOf } from '../state.ts'
 import { useWidth } from '../use-width.ts'
-import { layoutOf, type Arrow, type Place } from './graph.ts'
+import { bulgeOf, layoutOf, shortText, sideOf, textOf, type Arrow, type Place } from './graph.ts'
 import type { Coordination, Wait } from './lines.ts'
 
 interface Props extends Pick<Coordination, 'waits' | 'deadlocks'> {
@@ -13,13 +13,11 @@ const columnWidthMax = 340
 const rowHeight = 78
 const boxWidth = 150
 const boxHeight = 44
-/** Room for arrows between sessions of one column. */
-const side = 104
-
 /** Draws who waits for whom. Arrows lead to the holder, and circles stand out. */
 export function WaitsGraph({ waits, deadlocks, names }: Props) {
   const shown = someOf(waits, deadlocks)
   const { places, arrows, columns, rows } = layoutOf(shown, deadlocks)
+  const side = sideOf(arrows)
   const [box, room] = useWidth<HTMLDivElement>(260)
   const gaps = Math.max(1, columns - 1)
   const fitting = Math.floor((room - 2 * side - boxWidth) / gaps)
@@ -116,7 +114,7 @@ function ArrowLine({ arrow, left, top }: ArrowProps) {
     // Down on the right, up on the left, so that a circle looks like one.
     const isDown = to.row > from.row
     const x = left(from) + (isDown ? boxWidth : 0)
-    const bulge = (isDown ? 1 : -1) * (28 + 10 * Math.abs(to.row - from.row))
+    const bulge = (isDown ? 1 : -1) * bulgeOf(arrow)
     d = `M${x} ${fromY}C${x + bulge} ${fromY} ${x + bulge} ${toY} ${x} ${toY}`
     label = {
       x: x + bulge * 0.75 + (isDown ? 6 : -6),
@@ -130,22 +128,17 @@ function ArrowLine({ arrow, left, top }: ArrowProps) {
     // Beside its beginning, where no other arrow is.
     label = { x: x1 + 8, y: fromY - 6, anchor: 'start' }
   }
-  const text = paths.length === 1 ? paths[0]! : `${paths[0]} and ${paths.length - 1} more`
   return (
     <g class={`arrow ${kind}`}>
       <path d={d} marker-end={`url(#head-${kind})`}>
         <title>{`${from.session} waits for ${to.session}: ${paths.join(', ')}`}</title>
       </path>
       <text x={label.x} y={label.y} text-anchor={label.anchor}>
-        {shortText(text, 17)}
+        {textOf(arrow)}
       </text>
     </g>
   )
 }
-
-/** The end of a path says more than its beginning. */
-const shortText = (text: string, most: number): string =>
-  text.length <= most ? text : `…${text.slice(1 - most)}`
 
 /** All of the deadlocks, and others until the drawing is full. */
 function someOf(waits: readonly Wait[], deadlocks: readonly (readonly Wait[])[]): readonly Wait[] {

@@ -5,6 +5,7 @@ import { Dialog, Problem } from '../dialog.tsx'
 import { usePolled } from '../polled.ts'
 import { idle, server, servers } from '../servers.ts'
 import { announcement, go, hrefOf, isAdmin, place } from '../state.ts'
+import { healthOf } from './health.ts'
 import { LogView } from './log.tsx'
 import { Metrics } from './metrics.tsx'
 import { RollingRestart } from './restart.tsx'
@@ -66,6 +67,7 @@ function Servers() {
               </button>
             )}
           </div>
+          {value.mode === 'ensemble' && <Health ensemble={value} />}
           {isRestarting && (
             <RollingRestart
               ensemble={value}
@@ -92,6 +94,17 @@ function Servers() {
         />
       )}
     </>
+  )
+}
+
+function Health({ ensemble }: { readonly ensemble: Ensemble }) {
+  const { problems, outlook } = healthOf(ensemble)
+  return (
+    <p class={problems.length > 0 ? 'notice health' : 'health'} role="status">
+      <span class={problems.length > 0 ? 'dot unreachable' : 'dot serving'} aria-hidden="true" />
+      {problems.length > 0 && <strong>{problems.join(' ')} </strong>}
+      {outlook}
+    </p>
   )
 }
 

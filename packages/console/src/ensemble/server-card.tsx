@@ -2,10 +2,11 @@ import type { Member } from '../api.ts'
 import { bytesText, countText, lastingText, msText } from '../format.ts'
 import { switchTo } from '../live.ts'
 import { server, servers } from '../servers.ts'
+import { isLagging, isSlow } from './health.ts'
 
 const stateTexts = {
-  serving: 'serves',
-  notServing: 'does not serve',
+  serving: 'serves clients',
+  notServing: 'does not serve clients',
   unreachable: 'does not answer',
   unknown: 'no client port is configured',
 } as const
@@ -13,23 +14,16 @@ const stateTexts = {
 const orDash = (value: number | null, text: (value: number) => string = countText): string =>
   value === null ? '–' : text(value)
 
-/** More transactions behind the leader than this stand out. */
-const lagShown = 1000
-/** A sync of the log that takes longer, on average, stands out. */
-const syncMsShown = 50
-
 /** One server: its role, and how it is. */
 export function ServerCard({ member }: { readonly member: Member }) {
   const { id, isSelf, addresses, client, state, role, lag, syncMs } = member
   const known = servers.value.find((each) => each.id === id)
   const isUsed = known !== undefined && known.origin === server.value.origin
-  const isLagging = lag !== null && lag > lagShown
-  const isSlow = syncMs !== null && syncMs > syncMsShown
   const facts: readonly (readonly [string, string, boolean?])[] = [
     ['Epoch', orDash(member.epoch)],
     ['Zxid', member.zxid ?? '–'],
-    ['Behind the leader', role === 'leader' ? '–' : orDash(lag), isLagging],
-    ['Sync of the log', orDash(syncMs, msText), isSlow],
+    ['Behind the leader', role === 'leader' ? '–' : orDash(lag), isLagging(member)],
+    ['Sync of the log', orDash(syncMs, msText), isSlow(member)],
     ['Latency', latencyText(member)],
     ['Connections', orDash(member.connections)],
     ['In flight', orDash(member.outstanding)],
@@ -76,7 +70,7 @@ export function ServerCard({ member }: { readonly member: Member }) {
 
 function latencyText({ meanLatencyMs: mean, maxLatencyMs: max }: Member): string {
   if (mean === null) return '–'
-  return max === null ? msText(mean) : `${msText(mean)}, at most ${countText(max)}`
+  return max === null ? msText(mean) : `${msText(mean)}, at most ${countText(max)} ms`
 }
 
 /** Without the hash and the date of a build. */

@@ -84,8 +84,8 @@ export function Timeline({ ensemble }: { readonly ensemble: Ensemble }) {
           <Lanes lanes={lanes} fromMs={fromMs} toMs={nowMs} />
           {missing.length > 0 && (
             <p class="muted">
-              Of {missing.map(({ id }) => `server ${id}`).join(', ')} nothing is known: its console
-              does not answer.
+              Nothing is known of {missing.map(({ id }) => `server ${id}`).join(', ')}: no answer
+              from there.
             </p>
           )}
           <Reigns lanes={lanes} nowMs={nowMs} />

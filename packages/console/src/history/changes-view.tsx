@@ -126,8 +126,8 @@ function ChangeList({ log, filter, onReload }: ListProps) {
           ? 'Loading'
           : next === null
             ? changes.length === 0
-              ? 'Nothing like that happened, as far as the history of this server reaches.'
-              : 'This is where the history begins, or the filter.'
+              ? 'The history of this server has no such change.'
+              : 'There is nothing older in the history, or the filter ends here.'
             : next !== undefined && (
                 <button type="button" onClick={() => void log.older()}>
                   Older changes

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { get } from '../api.ts'
 import { Problem } from '../dialog.tsx'
-import { bytesText, countText, lastingText, rateText, timeText } from '../format.ts'
+import { bytesText, countOf, countText, lastingText, rateText, timeText } from '../format.ts'
 import { usePolled } from '../polled.ts'
 import { nameOf, server } from '../servers.ts'
 import { go, hrefOf, place } from '../state.ts'
@@ -169,7 +169,7 @@ function Clients({ load: { clients } }: { readonly load: Load }) {
               <td>
                 {connection === null
                   ? 'gone'
-                  : `${connection.meanLatencyMs} ms, at most ${countText(connection.maxLatencyMs)}`}
+                  : `${connection.meanLatencyMs} ms, at most ${countText(connection.maxLatencyMs)} ms`}
               </td>
               <td class="number">
                 {connection === null ? '–' : countText(connection.outstanding)}
@@ -278,7 +278,9 @@ function LargeList({ title, of, text }: LargeProps) {
         ))}
       </ol>
       {of.length > largeShown && (
-        <p class="muted">{countText(of.length - largeShown)} smaller ones are not shown.</p>
+        <p class="muted">
+          {countOf(of.length - largeShown, 'smaller one is', 'smaller ones are')} not shown.
+        </p>
       )}
     </section>
   )

@@ -62,7 +62,7 @@ export function EndedView() {
             checked={isWithClosed}
             onChange={(event) => show({ closed: event.currentTarget.checked ? 'true' : undefined })}
           />
-          those that were closed on request, too
+          with sessions that their clients closed
         </label>
       </div>
       {id === undefined && (
@@ -95,7 +95,7 @@ export function EndedView() {
         <p class="muted">
           {id === undefined
             ? 'No session ended by itself since the servers started. Servers keep the last 1,000 in memory.'
-            : 'No server knows of its end: it lives, it ended before the servers started, or it was closed on request.'}
+            : 'No server knows of its end: it is live, it ended before the servers started, or its client closed it.'}
         </p>
       )}
       <div class="ends">
@@ -175,9 +175,9 @@ function EndCard({ ended }: { readonly ended: Ended }) {
         </div>
       ))}
       <p class="line links">
-        <a href={hrefOf('history', { session: id })}>What it did</a>
+        <a href={hrefOf('history', { session: id })}>Its changes</a>
         <a href={hrefOf('history', { show: 'difference', from: before(zxid), to: zxid })}>
-          What went with it
+          What was deleted with it
         </a>
       </p>
     </article>
@@ -267,7 +267,7 @@ function CourseChart({ end }: { readonly end: SessionEnd }) {
         <span class="legend">
           {bars.some(({ kind }) => kind === 'connection') && <i class="connection">connected</i>}
           {bars.some(({ kind }) => kind === 'stall') && <i class="stall">server stalled</i>}
-          {marks.some(({ kind }) => kind === 'heard') && <i class="heard">heard of last</i>}
+          {marks.some(({ kind }) => kind === 'heard') && <i class="heard">last heard</i>}
           {marks.some(({ kind }) => kind === 'role') && <i class="role">role changed</i>}
         </span>
         <span>end</span>

@@ -58,7 +58,7 @@ test('the last moments of a session are laid out up to its end', () => {
     { kind: 'stall', from: 0.65, to: 0.75, text: 'the server stood still for 800 ms' },
   ])
   expect(marks).toEqual([
-    { kind: 'heard', at: 0.375, text: 'heard of last' },
+    { kind: 'heard', at: 0.375, text: 'last heard' },
     { kind: 'role', at: 0.875, text: 'the server became following' },
   ])
 })

@@ -144,7 +144,7 @@ export function courseOf(end: SessionEnd): Course {
   const heard: readonly Mark[] =
     end.lastHeardMsAgo === null
       ? []
-      : [{ kind: 'heard', at: share(lastHeardMs), text: 'heard of last' }]
+      : [{ kind: 'heard', at: share(lastHeardMs), text: 'last heard' }]
   const visible = connections.filter(({ to }) => to > 0)
   return { fromMs, toMs, bars: [...visible, ...stalls], marks: [...heard, ...roles] }
 }

@@ -153,7 +153,7 @@ function Holding({ id }: { readonly id: string }) {
           It is part of a deadlock of {circle.length} sessions. <a href={hrefOf('locks')}>Locks</a>
         </p>
       )}
-      <Table label="Locks of the session" columns={['State', 'What', 'Kind', 'In line for']}>
+      <Table label="Locks of the session" columns={['State', 'What', 'Kind', 'Queued']}>
         {all.map(({ line, contender, at }) => (
           <tr key={contender.node} class={contender.holds ? 'holds' : ''}>
             <td>
@@ -163,7 +163,7 @@ function Holding({ id }: { readonly id: string }) {
               <a href={hrefOf('locks', { line: line.path })}>{line.path}</a>
             </th>
             <td>{line.kind}</td>
-            <td>{lastingText(serverNowMs() - Date.parse(contender.since))}</td>
+            <td>{lastingText(serverNowMs() - Date.parse(contender.since))} ago</td>
           </tr>
         ))}
       </Table>

@@ -1,4 +1,6 @@
 import type { IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
+import { TLSSocket } from 'node:tls'
 import { encodeText, type Id } from '@zabra/protocol'
 import { socketIdentities } from '../auth/x509.ts'
 import type { EventLogger } from '../base/event-logger.ts'
@@ -85,12 +87,21 @@ export class Clients {
     if (scheme === 'x509') {
       const identities = socketIdentities(socket, this.view.config.x509SuperUser)
       if (identities !== undefined) return { role: 'none', identities }
-      throw new ApiError(401, 'noCertificate', 'The connection has no client certificate')
+      throw new ApiError(401, 'noCertificate', this.noCertificateText(socket))
     }
     if (scheme.toLowerCase() !== 'bearer') return undefined
     const grant = this.tokens?.find(Buffer.from(token ?? []).toString())
     if (grant !== undefined) return grant
     throw new ApiError(401, 'badToken', 'This token is not known; see api.tokenFile')
+  }
+
+  private noCertificateText(socket: Socket): string {
+    if (!(socket instanceof TLSSocket)) {
+      return 'There is no client certificate, because the connection does not use HTTPS'
+    }
+    return this.view.config.adminTls.settings.clientAuth === 'none'
+      ? 'The server does not ask for client certificates; see admin.wantClientAuth'
+      : 'The browser or the program did not present a client certificate'
   }
 
   private roleOf(identities: readonly Id[]): Role {

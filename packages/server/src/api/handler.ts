@@ -216,6 +216,8 @@ export class ApiHandler {
 function allowOrigin(request: IncomingMessage, response: ServerResponse): void {
   response.setHeader('Access-Control-Allow-Origin', request.headers.origin ?? '')
   response.setHeader('Vary', 'Origin')
+  // The page presents its client certificate, which counts only with a header that it sends itself.
+  response.setHeader('Access-Control-Allow-Credentials', 'true')
   response.setHeader(
     'Access-Control-Expose-Headers',
     'Content-Range, Date, ETag, Zabra-Applied, Zabra-Version, Zabra-Zxid',

@@ -221,6 +221,11 @@ describe('an ensemble', () => {
     expect(body.servers[2]!.id).toBe(String(leader))
   })
 
+  test('says how many servers may fail', async () => {
+    const { body } = await new DescribedApi(ensemble.server(ensemble.leader)).get('/ensemble')
+    expect(body).toMatchObject({ failuresLeft: 1 })
+  })
+
   test('keeps a time line of elections, on every server', async () => {
     for (const id of ensemble.ids) {
       const { body } = await new DescribedApi(ensemble.server(id)).get<{
@@ -249,6 +254,8 @@ describe('an ensemble', () => {
     const preflight = await ask(other, 'OPTIONS')
     expect(preflight.status).toBe(204)
     expect(preflight.headers.get('access-control-allow-methods')).toContain('PUT')
+    // Without it, a browser keeps its client certificate from another origin.
+    expect(preflight.headers.get('access-control-allow-credentials')).toBe('true')
     const [stranger = 0] = await freePorts(1)
     for (const origin of [`http://127.0.0.1:${stranger}`, 'http://evil.example', 'null']) {
       const refused = await ask(origin)

@@ -1,3 +1,4 @@
+import { createServer, type AddressInfo } from 'node:net'
 import { hex } from '@zabra/core'
 import { expect, onTestFinished, test } from 'vitest'
 import { freePorts } from '../../test/support/free-ports.ts'
@@ -28,4 +29,23 @@ test('a server that does not answer is unreachable, one without a port is unknow
   const [port] = await freePorts(1)
   expect((await lookAt(specOf(port))).state).toBe('unreachable')
   expect((await lookAt(specOf(undefined))).state).toBe('unknown')
+})
+
+test('of a server that answers only a part in time, the port of the console is not known', async () => {
+  const busy = createServer((socket) => {
+    socket.on('error', () => {})
+    socket.on(
+      'data',
+      (word) => String(word) === 'srvr' && socket.end('Zxid: 0x1\nMode: follower\n'),
+    )
+  })
+  await new Promise<void>((resolve) => busy.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void busy.close())
+  const { port } = busy.address() as AddressInfo
+  const found = await lookAt(specOf(port))
+  expect(found).toMatchObject({ state: 'serving', isComplete: false })
+  expect(found.adminPort).toBeUndefined()
+  const server = await startServer()
+  onTestFinished(() => server.stop())
+  expect(await lookAt(specOf(server.clientPort))).toMatchObject({ isComplete: true })
 })

@@ -1,7 +1,8 @@
 import { connect } from 'node:net'
-import { everyAddress, hex, type ServerSpec } from '@zabra/core'
+import { everyAddress, hex, verifierOf, type ServerSpec } from '@zabra/core'
 import { nodeCount, serverState, uptimeMs } from '../view/server-state.ts'
 import { versionText } from '../view/version.ts'
+import { failuresLeft } from './failures-left.ts'
 import type { ServerView } from '../view/server-view.ts'
 import { array, boolean, choice, integer, nullable, number, object, text } from './schema.ts'
 
@@ -57,6 +58,8 @@ interface Looked {
   readonly numbers: Numbers
   /** The port of its console; undefined if it did not report one. */
   readonly adminPort?: number | undefined
+  /** Whether it answered everything that it was asked, in time. */
+  readonly isComplete: boolean
 }
 
 const noNumbers: Numbers = {
@@ -88,23 +91,29 @@ export async function members(view: ServerView): Promise<EnsembleJson> {
       self: '0',
       leader: null,
       configVersion: null,
+      failuresLeft: null,
       members: [memberJson(view, '0', spec, true, await ownNumbers(view))],
     }
   }
   const { config, membership, stats } = ensemble
   const self = BigInt(config.serverId)
-  const looked = await Promise.all(
-    [...membership.servers].map(async ([id, spec]) => {
-      const found = id === self ? await ownNumbers(view) : await lookAt(spec)
-      return { id, spec, found }
-    }),
-  )
+  const looked = await lookAtAll(view)
+  const voting = looked.filter(({ spec }) => spec.role === 'participant')
+  const serving = voting.filter(({ found }) => found.state === 'serving')
+  const isAnyUnknown = voting.some(({ found }) => found.state === 'unknown')
+  const verifier = verifierOf(membership)
   const ahead = looked.find(({ id }) => id === stats.leader)?.found.numbers.zxid ?? undefined
   return {
     mode: 'ensemble',
     self: String(self),
     leader: stats.leader === undefined ? null : String(stats.leader),
     configVersion: hex(membership.version),
+    failuresLeft: isAnyUnknown
+      ? null
+      : failuresLeft(
+          serving.map(({ id }) => id),
+          (ids) => verifier.isQuorum(ids),
+        ),
     members: looked.map(({ id, spec, found }) =>
       memberJson(view, String(id), spec, id === self, found, ahead),
     ),
@@ -116,6 +125,8 @@ interface EnsembleJson {
   readonly self: string
   readonly leader: string | null
   readonly configVersion: string | null
+  /** See `failuresLeft`; null without a quorum, if a server cannot be asked, and for a standalone server. */
+  readonly failuresLeft: number | null
   readonly members: readonly MemberJson[]
 }
 
@@ -131,12 +142,26 @@ export interface MemberConsole {
 
 /** The consoles of the other members, by server id. */
 export async function consolesOf(view: ServerView): Promise<Map<bigint, MemberConsole>> {
-  const all = await members(view)
-  const others = all.members.filter(({ isSelf }) => !isSelf)
+  const looked = await lookAtAll(view)
   return new Map(
-    others.flatMap(({ id, admin, state }) =>
-      admin === null ? [] : [[BigInt(id), { host: admin, isReached: state !== 'unreachable' }]],
-    ),
+    looked.flatMap(({ id, spec, isSelf, found: { state, adminPort, isComplete } }) => {
+      const host = adminHost(view, spec, isSelf, adminPort)
+      const isReached = state !== 'unreachable' && isComplete
+      return isSelf || host === null ? [] : [[id, { host, isReached }] as const]
+    }),
+  )
+}
+
+/** All members of the ensemble; none of a standalone server. */
+async function lookAtAll(view: ServerView) {
+  const { ensemble } = view
+  if (ensemble === undefined) return []
+  const self = BigInt(ensemble.config.serverId)
+  return Promise.all(
+    [...ensemble.membership.servers].map(async ([id, spec]) => {
+      const isSelf = id === self
+      return { id, spec, isSelf, found: isSelf ? await ownNumbers(view) : await lookAt(spec) }
+    }),
   )
 }
 
@@ -198,6 +223,7 @@ async function ownNumbers(view: ServerView): Promise<Looked> {
   const sizes = await view.directorySizes().catch(() => undefined)
   return {
     state: peer.isServing ? 'serving' : 'notServing',
+    isComplete: true,
     numbers: {
       role: serverState(view),
       zxid: peer.lastZxid,
@@ -227,16 +253,18 @@ export function hostOf({ client, addresses }: ServerSpec): string | undefined {
 export async function lookAt(spec: ServerSpec): Promise<Looked> {
   const { client } = spec
   const host = hostOf(spec)
-  if (client === undefined || host === undefined) return { state: 'unknown', numbers: noNumbers }
+  if (client === undefined || host === undefined)
+    return { state: 'unknown', numbers: noNumbers, isComplete: true }
   // First by itself: it counts connections, this one included.
   const srvr = await askWord(host, client.port, 'srvr')
-  if (srvr === undefined) return { state: 'unreachable', numbers: noNumbers }
+  if (srvr === undefined) return { state: 'unreachable', numbers: noNumbers, isComplete: false }
   const [mntr, dirs] = await Promise.all(
     ['mntr', 'dirs'].map((word) => askWord(host, client.port, word)),
   )
   const numbers = numbersIn(srvr, mntr ?? '', dirs ?? '')
   const adminPort = numberAt(mntr ?? '', 'zk_admin_port') ?? undefined
-  return { state: numbers.zxid === null ? 'notServing' : 'serving', numbers, adminPort }
+  const state = numbers.zxid === null ? 'notServing' : 'serving'
+  return { state, numbers, adminPort, isComplete: mntr !== undefined }
 }
 
 /** The numbers in the answers of a zabra or Apache server. */

@@ -95,7 +95,7 @@ test('in an ensemble the leader knows the server of a client, and that server kn
   expect(await endOf(follower, client.sessionId)).toMatchObject({
     verdict: 'disconnected',
     isDecidedHere: false,
-    unknown: ['when the leader heard of it last: ask the leader'],
+    unknown: ['when the leader last heard of it: ask the leader'],
     connections: [{ end: 'broken' }],
   })
   expect(await endOf(leader, client.sessionId)).toMatchObject({

@@ -122,6 +122,12 @@ function checkTls({ values, sources, findings: { self, ensemble }, report, at }:
       report.error(at('admin.needClientAuth'), message)
     }
   }
+  const hasHttps = values['admin.forceHttps'] || values['admin.portUnification']
+  if (values['admin.wantClientAuth'] && !hasHttps) {
+    const message =
+      'is true, but without admin.forceHttps or admin.portUnification nobody can present a certificate'
+    report.error(at('admin.wantClientAuth'), message)
+  }
   if (values['client.portUnification'] && values.clientPort === undefined && !self?.client) {
     report.error(at('client.portUnification'), 'is true, but there is no clientPort to share')
   }

@@ -202,6 +202,9 @@ test('certificates of administrators are asked for over TLS alone', () => {
   expect(complaints(`${minimal}admin.needClientAuth=true`)).toEqual([
     'error: zoo.cfg:3: admin.needClientAuth: is true, but without admin.forceHttps nobody can present a certificate',
   ])
+  expect(complaints(`${minimal}admin.wantClientAuth=true`)).toEqual([
+    'error: zoo.cfg:3: admin.wantClientAuth: is true, but without admin.forceHttps or admin.portUnification nobody can present a certificate',
+  ])
 })
 
 test.each([

@@ -50,8 +50,12 @@ export function tlsSettings(values: Values, prefix: 'ssl.' | 'ssl.quorum.'): Tls
 export function adminTlsSettings(values: Values, sources: Pick<Sources, 'given'>): TlsSettings {
   return {
     ...commonSettings(values, adminTlsPrefix(sources)),
-    // A separate key decides whether client certificates are needed.
-    clientAuth: values['admin.needClientAuth'] ? 'need' : 'none',
+    // Separate keys decide whether client certificates are needed.
+    clientAuth: values['admin.needClientAuth']
+      ? 'need'
+      : values['admin.wantClientAuth']
+        ? 'want'
+        : 'none',
     hostnameVerification: false,
     clientHostnameVerification: false,
     allowReverseDnsLookup: false,

@@ -77,12 +77,12 @@ export async function listenHttp(
   const listening =
     security === undefined ? server : secureHttp(server, { ...security, tooMany }, name, logger)
   const descriptors = new Descriptors()
-  let connections = 0
+  const sockets = new Set<Socket>()
   // Comes before the listener that reads the request.
   listening.prependListener('connection', (socket: Socket) => {
-    connections++
-    socket.once('close', () => connections--)
-    if (descriptors.hasRoomFor(socket) && connections <= connectionsMax) return
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
+    if (descriptors.hasRoomFor(socket) && sockets.size <= connectionsMax) return
     // Idle ones make room for the next attempt.
     server.closeIdleConnections()
     socket.on('error', () => {})
@@ -111,7 +111,8 @@ export async function listenHttp(
     stop: () =>
       new Promise((resolve) => {
         listening.close(() => resolve())
-        server.closeAllConnections()
+        // `closeAllConnections` does not know those that came through TLS, or are not that far yet.
+        for (const socket of sockets) socket.destroy()
       }),
   }
 }

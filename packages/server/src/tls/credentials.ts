@@ -43,6 +43,13 @@ export interface SecureOptions {
 
 const versions = ['TLSv1.2', 'TLSv1.3'] as const
 
+/** What to do where no trust store is set. */
+const withoutTrust = {
+  'ssl.': '; set it, or ssl.clientAuth=none',
+  'ssl.quorum.': '',
+  'ssl.admin.': '; set it, or remove admin.needClientAuth and admin.wantClientAuth',
+} as const
+
 /** Reads and checks everything that a use of TLS is configured with. */
 export function loadCredentials(settings: TlsSettings): Credentials {
   const { prefix, keyStore, trustStore, clientAuth } = settings
@@ -78,7 +85,7 @@ export function loadCredentials(settings: TlsSettings): Credentials {
   if (believed === undefined && (clientAuth !== 'none' || prefix === 'ssl.quorum.')) {
     throw new TlsConfigError(
       `${prefix}trustStore.location is not set, so that no certificate of anybody can be checked` +
-        (prefix === 'ssl.quorum.' ? '' : `; set it, or ${prefix}clientAuth=none`),
+        withoutTrust[prefix],
     )
   }
   const { min, max } = versionsOf(settings, warnings)

@@ -100,7 +100,7 @@ function connectionSentence(end: SessionEnd, last: PastConnection): string {
 function elsewhere({ heldBy, lastHeardMsAgo }: SessionEnd): string {
   const where = heldBy === undefined ? 'another server' : `server ${heldBy}`
   const heard =
-    lastHeardMsAgo === undefined ? '' : ` It was heard of last ${seconds(lastHeardMsAgo)} before.`
+    lastHeardMsAgo === undefined ? '' : ` The last message came ${seconds(lastHeardMsAgo)} before.`
   return `Its client was not connected to this server, but to ${where}.${heard}`
 }
 
@@ -109,7 +109,7 @@ function unknownOf({ connections, isDecidedHere, heldBy }: SessionEnd): string[]
   if (connections.length === 0) {
     const where = heldBy === undefined ? 'the server that the client used' : `server ${heldBy}`
     unknown.push(`its connections: ask ${where}`)
-  } else if (!isDecidedHere) unknown.push('when the leader heard of it last: ask the leader')
+  } else if (!isDecidedHere) unknown.push('when the leader last heard of it: ask the leader')
   return unknown
 }
 

@@ -20,6 +20,11 @@ export const ensemble: readonly Route[] = [
       self: text,
       leader: nullable(text),
       configVersion: nullable(text),
+      failuresLeft: {
+        ...nullable(integer),
+        description:
+          'How many of the servers that serve now may fail, whichever they are, while the others have a quorum: at most 3; null without a quorum, if a server cannot be asked, and for a standalone server',
+      },
       members: array(memberSchema),
     }),
     handle: ({ view }) => members(view),

@@ -77,6 +77,12 @@ export const admin = {
   ),
   'admin.forceHttps': property(bool, false, 'Accept only HTTPS, including on the metrics port.'),
   'admin.needClientAuth': property(bool, false, 'HTTPS clients must present a certificate.'),
+  'admin.wantClientAuth': property(
+    bool,
+    false,
+    'HTTPS clients are asked for a certificate, and accepted without one.',
+    { departs: 'Only in zabra.' },
+  ),
   'metricsProvider.className': setting(
     text,
     undefined,
