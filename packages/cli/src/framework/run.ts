@@ -131,7 +131,9 @@ async function showHelp(
   const { chooseStyle } = await import('../output/style.ts')
   const stream = isMistake ? io.stderr : io.stdout
   const style = chooseStyle(stream.isTTY === true, undefined, io.env)
-  stream.write(await helpFor(table, words, style, { isInShell: client !== undefined }))
+  const isInShell = client !== undefined
+  const columns = stream.isTTY === true ? stream.columns : undefined
+  stream.write(await helpFor(table, words, style, { isInShell, columns }))
   return isMistake ? exitCodes.usage : exitCodes.ok
 }
 
