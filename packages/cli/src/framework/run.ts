@@ -215,8 +215,10 @@ function onInterrupt(): { readonly signal: AbortSignal; stop(): void } {
   const controller = new AbortController()
   // One listener for each request in flight is no leak.
   setMaxListeners(0, controller.signal)
-  const abort = (): void => {
+  const abort = (name: NodeJS.Signals): void => {
     if (controller.signal.aborted) process.exit(exitCodes.interrupted)
+    // The terminal has printed ^C; what follows begins a line of its own.
+    if (name === 'SIGINT' && process.stderr.isTTY) process.stderr.write('\n')
     controller.abort()
   }
   const names = ['SIGINT', 'SIGTERM'] as const
