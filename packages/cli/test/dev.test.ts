@@ -34,6 +34,22 @@ interface Dev {
   readonly stderr: () => string
 }
 
+test('with npx, the line for a shell has npx, too', async () => {
+  const [program = '', ...args] = [...zabraCommand, 'dev']
+  const child = spawn(program, args, {
+    env: { ...process.env, ...env, npm_command: 'exec' },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const ended = new Promise((resolve) => child.once('close', resolve))
+  let shown = ''
+  for await (const text of createInterface({ input: child.stdout })) {
+    shown += `${text}\n`
+    if (text.startsWith('  shell')) child.kill('SIGINT')
+  }
+  await ended
+  expect(shown).toMatch(/^ {2}shell {4}npx zabra shell /m)
+})
+
 interface Started {
   readonly servers: string
   readonly tls?: { readonly ca: string; readonly cert: string }

@@ -165,6 +165,9 @@ test('commands that ask all servers say what to try if none answers', async () =
   expect(sessions.code).toBe(3)
   expect(sessions.stderr.match(/connection refused/g)).toHaveLength(1)
   expect((await zabra('4lw', 'ruok', ...nowhere)).stderr).toContain('--servers HOST:PORT')
+  const check = await zabra('tls', 'check', server.connectString)
+  expect([check.code, check.stderr]).toEqual([3, expect.stringContaining('speak no TLS')])
+  expect((await zabra('tls', 'check', '127.0.0.1:1')).stderr).toContain('connection refused')
   expect((await zabra('4lw', 'abcd')).stderr).toContain('does not know this word')
 })
 

@@ -272,6 +272,17 @@ describe('zabra tls', () => {
   })
 })
 
+test('a folder without logs is refused, with the data directory that is near', async () => {
+  for (const command of ['log', 'snapshot']) {
+    const { code, stderr } = await zabra(command, 'ls', folder)
+    expect([code, stderr]).toEqual([4, expect.stringContaining(`data directory in ${dataDir}`)])
+  }
+  const empty = mkdtempSync(join(tmpdir(), 'zabra-'))
+  const { stderr } = await zabra('log', 'ls', empty)
+  expect(stderr).toContain('dataDir or dataLogDir in zoo.cfg')
+  rmSync(empty, { recursive: true })
+})
+
 test('zabra doctor examines this machine and its disk', async () => {
   const { stdout } = await zabra('doctor', '--local', '--data-dir', folder, '--json')
   const { findings } = JSON.parse(stdout) as { findings: { check: string }[] }
