@@ -40,13 +40,16 @@ test('with npx, the line for a shell has npx, too', async () => {
     env: { ...process.env, ...env, npm_command: 'exec' },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
-  const ended = new Promise((resolve) => child.once('close', resolve))
+  const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
+  const dev = { child, ended }
+  running.add(dev)
   let shown = ''
   for await (const text of createInterface({ input: child.stdout })) {
     shown += `${text}\n`
     if (text.startsWith('  shell')) child.kill('SIGINT')
   }
   await ended
+  running.delete(dev)
   expect(shown).toMatch(/^ {2}shell {4}npx zabra shell /m)
 })
 
@@ -57,7 +60,7 @@ interface Started {
   readonly members: readonly { readonly id: number; readonly role: string; readonly pid: number }[]
 }
 
-const running = new Set<Dev>()
+const running = new Set<Pick<Dev, 'child' | 'ended'>>()
 
 function start(...words: readonly string[]): Dev {
   const [program = '', ...args] = [...zabraCommand, 'dev', '--json', ...words]
