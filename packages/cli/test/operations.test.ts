@@ -295,6 +295,7 @@ describe('the judgement of an ensemble', () => {
     votersUp: answers.filter((each) => each.status !== undefined).length,
     leaders: answers.filter((each) => each.status?.mode === 'leader').length,
     memberProblem: undefined,
+    advice: undefined,
   })
   const up = (
     id: string,
