@@ -35,7 +35,7 @@ interface Dev {
 }
 
 test('with npx, the line for a shell has npx, too', async () => {
-  const [program = '', ...args] = [...zabraCommand, 'dev']
+  const [program, ...args] = [...zabraCommand, 'dev'] as [string, ...string[]]
   const child = spawn(program, args, {
     env: { ...process.env, ...env, npm_command: 'exec' },
     stdio: ['ignore', 'pipe', 'inherit'],

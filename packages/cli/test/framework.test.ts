@@ -143,7 +143,7 @@ test('silent servers do not use up the time in which another one answers', async
     const { code, stdout } = await zabra('get', '/app/one', '--servers', servers)
     expect([code, stdout]).toEqual([0, 'x\n'])
   } finally {
-    for (const { stop } of silent) stop()
+    for (const one of silent) one.stop()
   }
 })
 
