@@ -10,7 +10,7 @@ import { commonOptions } from './parse.ts'
 import { resolveCommand } from './run.ts'
 
 /** Columns of help that is not on a terminal. Longer lines would be hard to read on any. */
-export const helpColumnsMax = 120
+const helpColumnsMax = 120
 
 /** How help is laid out. */
 interface Layout {
