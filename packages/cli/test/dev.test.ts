@@ -35,8 +35,8 @@ interface Dev {
 }
 
 test('with npx, the line for a shell has npx, too', async () => {
-  const [program, ...args] = [...zabraCommand, 'dev'] as [string, ...string[]]
-  const child = spawn(program, args, {
+  const [program = '', ...args] = zabraCommand
+  const child = spawn(program, [...args, 'dev'], {
     env: { ...process.env, ...env, npm_command: 'exec' },
     stdio: ['ignore', 'pipe', 'inherit'],
   })

@@ -1,6 +1,6 @@
 import { defineCommand } from '../framework/command.ts'
 import { askOptions } from '../ensemble/ask-options.ts'
-import { NotListedError } from '../ensemble/four-letter.ts'
+import { CommandError } from '../framework/errors.ts'
 import { ConnectionLists, type ClientConnection } from '../ensemble/connections.ts'
 import { namedMembers, readMembers } from '../ensemble/members.ts'
 import { lasting } from '../output/ago.ts'
@@ -50,8 +50,10 @@ identity of an administrator. Names the members that do not answer.`,
     progress.end()
     if (answers === 0 && problems[0] !== undefined) throw problems[0]
     for (const problem of problems) {
-      const hint = problem instanceof NotListedError ? ` (${problem.hint})` : ''
-      out.warn(`${problem.message}${hint}`)
+      // Other servers answered, so these are the right ones.
+      const advice =
+        problem instanceof CommandError && problem.code !== 'unreachable' ? problem.hint : undefined
+      out.warn(`${problem.message}${advice === undefined ? '' : ` (${advice})`}`)
     }
     const now = Date.now()
     const sessions = found
