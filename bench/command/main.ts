@@ -72,7 +72,7 @@ try {
   const rows = [...times].map(([{ name }, { firstMs, endMs }]) => [
     name,
     median(firstMs).toFixed(0),
-    `+${(median(firstMs) - bare).toFixed(0)}`,
+    signed(median(firstMs) - bare),
     (median(firstMs) / bare).toFixed(2),
     median(endMs).toFixed(0),
   ])
@@ -131,6 +131,10 @@ function measured({ name, command, wanted }: Contestant): Promise<{ first: numbe
       else resolve({ first, end: performance.now() - started })
     })
   })
+}
+
+function signed(ms: number): string {
+  return `${ms < 0 ? '' : '+'}${ms.toFixed(0)}`
 }
 
 function median(list: readonly number[]): number {

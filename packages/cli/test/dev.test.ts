@@ -34,6 +34,25 @@ interface Dev {
   readonly stderr: () => string
 }
 
+test('with npx, the line for a shell has npx, too', async () => {
+  const [program = '', ...args] = zabraCommand
+  const child = spawn(program, [...args, 'dev'], {
+    env: { ...process.env, ...env, npm_command: 'exec' },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
+  const dev = { child, ended }
+  running.add(dev)
+  let shown = ''
+  for await (const text of createInterface({ input: child.stdout })) {
+    shown += `${text}\n`
+    if (text.startsWith('  shell')) child.kill('SIGINT')
+  }
+  await ended
+  running.delete(dev)
+  expect(shown).toMatch(/^ {2}shell {4}npx zabra shell /m)
+})
+
 interface Started {
   readonly servers: string
   readonly tls?: { readonly ca: string; readonly cert: string }
@@ -41,7 +60,7 @@ interface Started {
   readonly members: readonly { readonly id: number; readonly role: string; readonly pid: number }[]
 }
 
-const running = new Set<Dev>()
+const running = new Set<Pick<Dev, 'child' | 'ended'>>()
 
 function start(...words: readonly string[]): Dev {
   const [program = '', ...args] = [...zabraCommand, 'dev', '--json', ...words]

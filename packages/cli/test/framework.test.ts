@@ -1,4 +1,5 @@
 import { mkdtempSync, rmSync, statSync } from 'node:fs'
+import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect } from '@zabra/client'
@@ -59,6 +60,16 @@ describe('mistakes on the command line', () => {
     [['get', '/a', '--servers', 'http://x'], /is not a connection string/],
     [['get', '/a', '--auth', 'secret'], /an identity is SCHEME:CREDENTIALS, not 'se\.\.\.'/],
     [['get', '/a', '--tls-key', 'a.pem'], /a key needs its certificate/],
+    [['help', 'gte'], /unknown command 'gte'\n.*did you mean `zabra help get`/],
+    [['top-nodes', '--limit=-3'], /--limit is at least 1, not -3/],
+    [['tree', '--children=-1'], /--children is at least 0, not -1/],
+    [['watch', '/a', '--count=0'], /--count is at least 1, not 0/],
+    [['sessions', '-n', '-1'], /-n needs a value\n.*`--limit=-x`/],
+    [['get', '/a', '--timeout', '-1'], /--timeout needs a value\n.*`--timeout=-x`/],
+    [['set', '/a', '-5'], /unknown option -5\n.*follows --, as in `-- -5`/],
+    [['get', '/a', '--timeout', '0'], /--timeout is longer than 0/],
+    [['get', '//a'], /'\/\/a' is not a path: an empty name/],
+    [['bench', '--path', 'x'], /a path starts with \//],
   ]
   test.each(cases)('%j', async (words, sentence) => {
     const { code, stdout, stderr } = await zabra(...words)
@@ -66,6 +77,45 @@ describe('mistakes on the command line', () => {
     expect(stdout).toBe('')
     expect(stderr).toMatch(sentence)
   })
+})
+
+test('help fits the terminal, and does not cut words', async () => {
+  for (const columns of [60, 80, 200]) {
+    for (const words of [['help'], ['help', 'watch'], ['help', 'import']]) {
+      const { stdout } = await zabra(...words, {
+        isTerminal: true,
+        columns,
+        env: { NO_COLOR: '1' },
+      })
+      const lines = stdout.split('\n')
+      const examples = lines.findIndex((line) => line.startsWith('Examples:'))
+      const long = lines
+        .slice(0, examples < 0 ? undefined : examples)
+        .filter((line) => line.length > Math.min(columns, 120) && !line.startsWith('Usage:'))
+      expect([columns, ...words, ...long]).toEqual([columns, ...words])
+    }
+  }
+  const wide = await zabra('help', 'watch')
+  const narrow = await zabra('help', 'watch', {
+    isTerminal: true,
+    columns: 60,
+    env: { NO_COLOR: '1' },
+  })
+  const wordsOf = (text: string): string[] => text.trim().split(/\s+/)
+  expect(wordsOf(narrow.stdout)).toEqual(wordsOf(wide.stdout))
+})
+
+test('help says what the value of an option is', async () => {
+  expect((await zabra('help', 'sessions')).stdout).toMatch(
+    /--sort requests\|latency\|age\|server\n.*\n +-n, --limit N /,
+  )
+  expect((await zabra('help', 'lock')).stdout).toContain('--wait TIME')
+})
+
+test('an argument that begins with - follows --', async () => {
+  expect((await zabra('set', '/app/one', '--', '-5')).code).toBe(0)
+  expect((await zabra('get', '/app/one')).stdout).toBe('-5\n')
+  expect((await zabra('set', '/app/one', 'x')).code).toBe(0)
 })
 
 test('a refusal has its exit code, its words and its JSON', async () => {
@@ -83,6 +133,57 @@ test('no server is exit code 3, and says where it looked', async () => {
   expect(stderr).toMatch(/no connection to 127\.0\.0\.1:1 .*ECONNREFUSED/)
   expect(stderr).toContain('zabra dev')
 })
+
+test('silent servers do not use up the time in which another one answers', async () => {
+  const silent = await Promise.all([silentServer(), silentServer(), silentServer()])
+  try {
+    const servers = [...silent.map(({ port }) => `127.0.0.1:${port}`), server.connectString].join(
+      ',',
+    )
+    const { code, stdout } = await zabra('get', '/app/one', '--servers', servers)
+    expect([code, stdout]).toEqual([0, 'x\n'])
+  } finally {
+    for (const one of silent) one.stop()
+  }
+})
+
+test('commands that ask all servers say what to try if none answers', async () => {
+  const nowhere = ['--servers', '127.0.0.1:1', '--timeout', '200ms']
+  const status = await zabra('status', ...nowhere)
+  expect([status.code, status.stderr]).toEqual([
+    1,
+    expect.stringContaining('`zabra dev` starts one'),
+  ])
+  const health = await zabra('health', ...nowhere)
+  expect([health.code, health.stdout]).toEqual([
+    1,
+    expect.stringMatching(/^problem {2}servers: none/),
+  ])
+  expect(health.stdout).toContain('`zabra dev` starts one')
+  expect(health.stdout).not.toContain('leads')
+  const sessions = await zabra('sessions', ...nowhere)
+  expect(sessions.code).toBe(3)
+  expect(sessions.stderr.match(/connection refused/g)).toHaveLength(1)
+  expect((await zabra('4lw', 'ruok', ...nowhere)).stderr).toContain('--servers HOST:PORT')
+  const check = await zabra('tls', 'check', server.connectString)
+  expect([check.code, check.stderr]).toEqual([3, expect.stringContaining('speak no TLS')])
+  expect((await zabra('tls', 'check', '127.0.0.1:1')).stderr).toContain('connection refused')
+  expect((await zabra('4lw', 'abcd')).stderr).toContain('does not know this word')
+})
+
+/** Takes connections, and says nothing. */
+async function silentServer(): Promise<{ readonly port: number; stop(): void }> {
+  const sockets: Socket[] = []
+  const listener = createServer((socket) => sockets.push(socket.on('error', () => {})))
+  await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve))
+  return {
+    port: (listener.address() as AddressInfo).port,
+    stop: () => {
+      listener.close()
+      for (const socket of sockets) socket.destroy()
+    },
+  }
+}
 
 test('connection strings have a chroot and an identity', async () => {
   const { stdout } = await zabra('ls', '/', '--servers', `zk://ann:pw@${server.connectString}/app`)

@@ -268,8 +268,19 @@ describe('zabra tls', () => {
     expect((await zabra('tls', 'init', folder, '--client', '../x')).stderr).toMatch(
       /cannot be the name/,
     )
-    expect((await zabra('tls', 'check', '127.0.0.1:1')).stderr).toMatch(/ECONNREFUSED/)
+    expect((await zabra('tls', 'check', '127.0.0.1:1')).stderr).toMatch(/connection refused/)
   })
+})
+
+test('a folder without logs is refused, with the data directory that is near', async () => {
+  for (const command of ['log', 'snapshot']) {
+    const { code, stderr } = await zabra(command, 'ls', folder)
+    expect([code, stderr]).toEqual([4, expect.stringContaining(`data directory in ${dataDir}`)])
+  }
+  const empty = mkdtempSync(join(tmpdir(), 'zabra-'))
+  const { stderr } = await zabra('log', 'ls', empty)
+  expect(stderr).toContain('dataDir or dataLogDir in zoo.cfg')
+  rmSync(empty, { recursive: true })
 })
 
 test('zabra doctor examines this machine and its disk', async () => {

@@ -92,6 +92,27 @@ describe.skipIf(!hasTmux)('the shell on a terminal', () => {
     expect(await client.exists('/held')).toBeUndefined()
   })
 
+  test('`exit` leaves, as in other shells', async () => {
+    await using terminal = await opened()
+    await terminal.type('exit', 'Enter')
+    await terminal.ends()
+    expect(terminal.screen).not.toContain('not found')
+  })
+
+  test('what follows an interrupted command begins on a line of its own', async () => {
+    // tmux scrolls when the program has ended.
+    const inShell = ['sh', '-c', 'trap "" INT; echo; echo; "$@"; echo over', 'sh', ...zabraCommand]
+    await using holding = new Terminal([...inShell, 'create', '-e', '/held'], env())
+    await holding.shows(/stays until Ctrl-C/)
+    await holding.type('C-c')
+    await holding.shows(/\^C\nover/)
+    await using asking = new Terminal([...inShell, 'deleteall', '/apple'], env())
+    await asking.shows(/\[y\/N\]$/)
+    await asking.type('C-d')
+    await asking.shows(/\[y\/N\]\nover/)
+    expect(await client.exists('/apple')).toBeDefined()
+  })
+
   test('runs pasted lines one by one, each behind a prompt', async () => {
     await using terminal = await opened()
     await terminal.type('ls /banana\nget /banana\nversion\n')
@@ -146,16 +167,20 @@ describe.skipIf(!hasTmux)('the shell on a terminal', () => {
   })
 
   test('asks before it deletes a tree, lends its terminal to an editor, and takes it back', async () => {
-    writeFileSync(join(folder, 'editor'), '#!/bin/sh\nread line\nprintf %s "$line" > "$1"\n', {
-      mode: 0o755,
-    })
+    writeFileSync(
+      join(folder, 'editor'),
+      '#!/bin/sh\necho editing\nread line\nprintf %s "$line" > "$1"\n',
+      {
+        mode: 0o755,
+      },
+    )
     await client.create('/tree')
     await client.create('/tree/leaf')
     await using terminal = await opened()
     await terminal.type('deleteall --dry-run /tree', 'Enter')
     await terminal.shows(/would delete 2 nodes/)
     await terminal.type('edit /banana', 'Enter')
-    await terminal.shows(/edit \/banana$/)
+    await terminal.shows(/\nediting$/)
     await terminal.type('typed into the editor', 'Enter')
     await terminal.shows(/saved version \d+\n\[zabra: .* 2\]$/)
     expect(Buffer.from((await client.get('/banana')).data).toString()).toBe('typed into the editor')

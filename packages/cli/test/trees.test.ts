@@ -39,6 +39,13 @@ async function clear(): Promise<void> {
     if (name !== 'zookeeper') await client.deleteTree(`/${name}`)
 }
 
+test('a path that is also a file is a node, and a note says so', async () => {
+  const file = join(folder, 'same.yaml')
+  writeFileSync(file, 'zabra: tree')
+  const { code, stderr } = await zabra('diff', file, '/')
+  expect([code, stderr]).toEqual([4, expect.stringContaining(`file:${file}`)])
+})
+
 async function done(...words: string[]): Promise<string> {
   const { code, stdout, stderr } = await zabra(...words)
   expect([words[0], code, stderr]).toEqual([words[0], 0, expect.not.stringMatching(/^zabra:/m)])

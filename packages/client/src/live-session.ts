@@ -128,6 +128,7 @@ export class LiveSession {
       readOnly: options.readOnly ?? false,
       renews: this.renews,
       resume: options.session,
+      connectMs: options.connectTimeoutMs,
     })
     const flush = (): void => this.conversation.flush()
     this.conversation = new Conversation(this.link, () => this.host.defer(flush), this.watches, {

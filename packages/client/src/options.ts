@@ -34,7 +34,10 @@ export interface ClientOptions {
    * by default; `Infinity` for none. Recipes have their own deadlines.
    */
   readonly callTimeoutMs?: number
-  /** The deadline of `connect` and `connected()`. 15 s by default; `Infinity` for none. */
+  /**
+   * The deadline of `connect` and `connected()`. 15 s by default; `Infinity` for none. If it is set,
+   * the servers share it for the first connection, so that a silent one does not use it up.
+   */
   readonly connectTimeoutMs?: number
   /**
    * Receives messages for operators: `console`, or a logger with `warn` and `info`. None by

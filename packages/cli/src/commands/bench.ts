@@ -1,7 +1,7 @@
 import type { Client } from '@zabra/client'
 import { openClient } from '../connection/connect.ts'
 import { defineCommand } from '../framework/command.ts'
-import { UsageError } from '../framework/errors.ts'
+import { cleanPath, joinPath } from '../node/paths.ts'
 import { Quantiles } from '../output/quantiles.ts'
 
 const workloads = ['create', 'set', 'get', 'mixed', 'delete'] as const
@@ -17,8 +17,13 @@ export const command = defineCommand({
       many: true,
       help: 'run only this workload; may be repeated',
     },
-    clients: { type: 'integer', short: 'c', help: 'connections (4)' },
-    depth: { type: 'integer', short: 'd', help: 'requests in flight on each connection (32)' },
+    clients: { type: 'integer', min: 1, short: 'c', help: 'connections (4)' },
+    depth: {
+      type: 'integer',
+      min: 1,
+      short: 'd',
+      help: 'requests in flight on each connection (32)',
+    },
     size: { type: 'size', help: 'bytes of data in a node (100)' },
     duration: { type: 'duration', help: 'how long each workload takes (3s)' },
     path: {
@@ -38,16 +43,15 @@ separate node and removes them. \`mixed\` is 90 % get and 10 % set.`,
   ],
   async run({ options, out, settings, signal }) {
     const { clients: count = 4, depth = 32, size = 100, duration = 3000 } = options
-    if (count < 1 || depth < 1) throw new UsageError('--clients and --depth are at least 1')
     const chosen: readonly Workload[] = options.only ?? workloads
-    const root = options.path ?? '/zabra-bench'
+    const root = cleanPath(options.path ?? '/zabra-bench')
     const data = new Uint8Array(size).fill(0x78)
     const connection = settings()
     const clients = await Promise.all(
       Array.from({ length: count }, () => openClient(connection, { signal })),
     )
     const [first] = clients as [Client]
-    const top = `${root}/${process.pid}-${Date.now().toString(36)}`
+    const top = joinPath(root, `${process.pid}-${Date.now().toString(36)}`)
     const results = []
     const isNew = (await first.exists(root)) === undefined
     try {

@@ -128,7 +128,9 @@ and ZABRA_TLS_KEY), and exits with the exit code of the program.`,
           { isBare: true },
         )
         out.line(`  data     ${top}${isKept ? '' : ' (deleted at the end; --keep keeps it)'}`)
-        out.line(`  shell    zabra shell --servers ${hasTls ? `'${servers}'` : servers}`)
+        // Started by npx, the command is not on the path.
+        const own = io.env['npm_command'] === 'exec' ? 'npx zabra' : 'zabra'
+        out.line(`  shell    ${own} shell --servers ${hasTls ? `'${servers}'` : servers}`)
       }
       if (options.open === true) {
         const problem = await openBrowser(shown[0]!.admin, io.env)

@@ -36,7 +36,9 @@ certificates), with advice for each problem. Run it on the machine of a server w
     for (const directory of options.dataDir ?? []) findings.push(...examineDisk(directory))
     if (options.local !== true) {
       const connection = settings()
+      const asking = out.progress('asking the servers')
       const found = await survey(connection, signal)
+      asking.end()
       findings.push(...judge(found, { lagMax: 1000, syncMsMax: 100, outstandingMax: 100 }))
       findings.push(...(await examineMembers(found, connection, signal)))
       findings.push(...(await examineCertificates(found, connection)))

@@ -19,7 +19,9 @@ means that there is a problem. Warnings alone give exit code 0.`,
     ['zabra health --write --quiet || page-someone', 'in a script; a write must also commit'],
   ],
   async run({ options, out, settings, signal, connect }) {
+    const asking = out.progress('asking the servers')
     const found = await survey(settings(), signal)
+    asking.end()
     const findings = judge(found, {
       lagMax: options.maxLag ?? 1000,
       syncMsMax: options.maxSync ?? 100,

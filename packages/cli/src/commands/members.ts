@@ -10,7 +10,9 @@ export const command = defineCommand({
     ['zabra members --raw > members.txt', 'as input for `zabra reconfig --file`'],
   ],
   async run({ options, out, settings, signal }) {
+    const progress = out.progress('asking the servers')
     const { version, text } = await readMembers(settings(), signal)
+    progress.end()
     const members = parseMembers(text)
     if (version === undefined)
       throw new CommandError('this server is not part of an ensemble', {

@@ -12,9 +12,10 @@ export const command = defineCommand({
     ...holdingOptions,
     permits: {
       type: 'integer',
+      min: 1,
       help: 'how many may run at a time; must be the same for all users of the path',
     },
-    take: { type: 'integer', help: 'how many permits this program takes (1)' },
+    take: { type: 'integer', min: 1, help: 'how many permits this program takes (1)' },
   },
   program: 'required',
   details: `Waits for a permit, runs the program, and releases the permit. The layout is Curator's InterProcessSemaphoreV2.

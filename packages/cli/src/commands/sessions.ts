@@ -1,6 +1,6 @@
 import { defineCommand } from '../framework/command.ts'
-import { CommandError } from '../framework/errors.ts'
 import { askOptions } from '../ensemble/ask-options.ts'
+import { CommandError } from '../framework/errors.ts'
 import { ConnectionLists, type ClientConnection } from '../ensemble/connections.ts'
 import { namedMembers, readMembers } from '../ensemble/members.ts'
 import { lasting } from '../output/ago.ts'
@@ -13,7 +13,7 @@ export const command = defineCommand({
       choices: ['requests', 'latency', 'age', 'server'],
       help: 'sort by this, largest first (requests)',
     },
-    limit: { type: 'integer', short: 'n', help: 'show only this many' },
+    limit: { type: 'integer', min: 1, short: 'n', help: 'show only this many' },
   },
   details: `Lists the sessions connected to any member: address, duration, number of requests, last operation and latency. Asks
 each member by the word cons or, if that is not on its whitelist, by the HTTP API of zabra, which may need the
@@ -24,12 +24,13 @@ identity of an administrator. Names the members that do not answer.`,
   ],
   async run({ options, out, settings, signal }) {
     const connection = settings()
+    const progress = out.progress('asking the servers')
     const members = await readMembers(connection, signal).then(
       (found) => found.members,
       () => namedMembers(connection),
     )
     const asking = await askOptions(connection, signal)
-    let problem: Error | undefined
+    const problems: Error[] = []
     let answers = 0
     const lists = new ConnectionLists(connection, asking, signal)
     const found = await Promise.all(
@@ -41,14 +42,19 @@ identity of an administrator. Names the members that do not answer.`,
           return list
         } catch (error) {
           signal.throwIfAborted()
-          const hint = error instanceof CommandError && error.hint ? ` (${error.hint})` : ''
-          out.warn(`${(error as Error).message}${hint}`)
-          problem = error as Error
+          problems.push(error as Error)
           return []
         }
       }),
     )
-    if (answers === 0 && problem !== undefined) throw problem
+    progress.end()
+    if (answers === 0 && problems[0] !== undefined) throw problems[0]
+    for (const problem of problems) {
+      // Other servers answered, so these are the right ones.
+      const advice =
+        problem instanceof CommandError && problem.code !== 'unreachable' ? problem.hint : undefined
+      out.warn(`${problem.message}${advice === undefined ? '' : ` (${advice})`}`)
+    }
     const now = Date.now()
     const sessions = found
       .flat()

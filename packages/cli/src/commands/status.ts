@@ -16,8 +16,10 @@ means that a member does not answer, or that none leads.`,
     ['zabra status --json | jq .members[].zxid', 'the same for programs'],
   ],
   async run({ out, settings, signal }) {
-    const { answers, version, newest, leaders, quorum, voters, votersUp, memberProblem } =
+    const asking = out.progress('asking the servers')
+    const { answers, version, newest, leaders, quorum, voters, votersUp, memberProblem, advice } =
       await survey(settings(), signal)
+    asking.end()
     const isWhole = leaders === 1 && answers.every(({ status }) => status !== undefined)
     if (out.json) {
       await out.data({
@@ -65,6 +67,7 @@ means that a member does not answer, or that none leads.`,
         ]
       }),
     )
+    if (advice !== undefined) out.note(`  ${advice}`)
     if (voters > 1) {
       const spare = votersUp - quorum
       const meaning =

@@ -18,11 +18,16 @@ export const command = defineCommand({
   options: {
     by: {
       type: 'text',
-      value: 'ORDER',
       choices: orders,
-      help: 'data size, number of children, size or number of nodes of the subtree, or version (how often the data was set)',
+      help: 'data size (the default), number of children, size or number of nodes of the subtree, or version: how often the data was set',
     },
-    limit: { type: 'integer', short: 'n', value: 'N', help: 'number of nodes; 10 by default' },
+    limit: {
+      type: 'integer',
+      min: 1,
+      short: 'n',
+      value: 'N',
+      help: 'number of nodes; 10 by default',
+    },
   },
   examples: [
     ['zabra top-nodes', 'the ten nodes with the most data'],

@@ -25,6 +25,7 @@ export const command = defineCommand({
     interval: { type: 'duration', short: 'i', help: 'time between updates (1s)' },
     count: {
       type: 'integer',
+      min: 1,
       short: 'n',
       help: 'number of updates; unlimited on a terminal, else 1',
     },
@@ -40,10 +41,12 @@ Clients are shown if the servers answer the word cons, or let you list sessions 
     const connection = settings()
     const { interval = 1000, clients: clientsMax = 10 } = options
     const count = (options.count ?? (out.isTerminal && !out.json ? Infinity : 1)) + 1
+    const progress = out.progress('asking the servers')
     const members = await readMembers(connection, signal).then(
       (found) => found.members,
       () => namedMembers(connection),
     )
+    progress.end()
     const asking = await askOptions(connection, signal)
     const lists = new ConnectionLists(connection, asking, signal)
     let before: Sample | undefined

@@ -12,7 +12,7 @@ export const command = defineCommand({
     recursive: { type: 'flag', short: 'R', help: 'the node and everything below it' },
     initial: { type: 'flag', help: 'start with the existing nodes' },
     data: { type: 'flag', help: 'also print the data of created and changed nodes' },
-    count: { type: 'integer', short: 'n', help: 'stop after this many changes' },
+    count: { type: 'integer', min: 1, short: 'n', help: 'stop after this many changes' },
     stopOnFailure: { type: 'flag', help: 'stop with the exit code of a failing program' },
   },
   program: 'optional',

@@ -24,7 +24,7 @@ export const command = defineCommand({
       help: 'admin port of a server; repeat it for more (default: asked of each server)',
     },
     closed: { type: 'flag', help: 'sessions that were closed on request, too' },
-    limit: { type: 'integer', short: 'n', help: 'show at most this many sessions (20)' },
+    limit: { type: 'integer', min: 1, short: 'n', help: 'show at most this many sessions (20)' },
   },
   details: `Shows why sessions expired, as the servers saw it: the server of the client knows its connections, the leader when it was
 heard of last. Servers keep the last 1000 in memory, until they are stopped. It needs zabra servers. Exit code 1: nothing is known.`,

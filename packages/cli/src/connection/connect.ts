@@ -48,6 +48,8 @@ export async function clientOptions(
     auth,
     readOnly,
     sessionTimeoutMs,
+    // A silent server must not use up the time in which another one would answer.
+    connectTimeoutMs: timeoutMs,
     ...(isLasting ? {} : { callTimeoutMs: timeoutMs }),
     ...(tls === undefined ? {} : { tls: await tlsOptions(tls) }),
   }

@@ -51,6 +51,7 @@ export interface ConnectionValues {
  * `--servers`, `--context`, `ZABRA_SERVERS`, `ZABRA_CONTEXT`, `zabra context use`, 127.0.0.1:2181.
  */
 export function connectionSettings(values: ConnectionValues, env: Env): ConnectionSettings {
+  if (values.timeout === 0) throw new UsageError('--timeout is longer than 0', 'for example 5s')
   const { target, origin } = chooseTarget(values, env)
   const identities = [...(values.auth ?? []), ...fromEnv(env['ZABRA_AUTH'])]
   return {

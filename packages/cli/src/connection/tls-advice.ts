@@ -14,14 +14,18 @@ const byCode: Readonly<Record<string, string>> = {
     'the server needs a new certificate; `zabra tls check HOST:PORT` shows its dates',
   ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED: required,
   ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE: required,
-  ERR_SSL_WRONG_VERSION_NUMBER: plain,
+}
+
+/** Whether a TLS handshake failed because the other side does not speak TLS. */
+export function speaksPlain({ message, code }: NodeJS.ErrnoException): boolean {
+  return message.includes('before secure TLS connection') || code === 'ERR_SSL_WRONG_VERSION_NUMBER'
 }
 
 /** What to try where TLS, or its absence, may be why a server cannot be used. */
 export function tlsAdvice(problem: unknown): string | undefined {
   if (!(problem instanceof Error)) return undefined
   const { code = '' } = problem as NodeJS.ErrnoException
-  if (problem.message.includes('before secure TLS connection')) return plain
+  if (speaksPlain(problem)) return plain
   if (problem.message === 'the connection ended') return secure
   return byCode[code]
 }

@@ -1,5 +1,7 @@
 import { connect as connectTcp, type Socket } from 'node:net'
 import type { TlsOptions } from '@zabra/client'
+import { tlsAdvice } from '../connection/tls-advice.ts'
+import { elsewhere } from '../framework/describe-error.ts'
 import { CommandError } from '../framework/errors.ts'
 import { exitCodes } from '../framework/exit-codes.ts'
 import { addressText, type Address } from './address.ts'
@@ -54,7 +56,12 @@ export async function askWord(
     socket.destroy()
   }
   const answer = Buffer.concat(chunks).toString()
-  if (answer === '') throw unreachable(address, new Error(`it closed the connection on ${word}`))
+  if (answer === '')
+    throw new CommandError(`${addressText(address)}: it closed the connection on ${word}`, {
+      code: 'unreachable',
+      exitCode: exitCodes.unavailable,
+      hint: 'it does not know this word, or the port is not a client port, or it needs TLS (--tls)',
+    })
   if (answer.includes('is not executed because it is not in the whitelist'))
     throw new NotListedError(word, address)
   return answer
@@ -70,6 +77,7 @@ function unreachable(address: Address, error: unknown): CommandError {
   return new CommandError(`${addressText(address)}: ${networkReason(error)}`, {
     code: 'unreachable',
     exitCode: exitCodes.unavailable,
+    hint: tlsAdvice(error) ?? elsewhere,
     cause: error,
   })
 }

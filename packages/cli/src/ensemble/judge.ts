@@ -80,7 +80,9 @@ export function judge(found: Survey, limits: Limits): Finding[] {
   ]
 }
 
-function leadership({ leaders, answers }: Survey): Finding[] {
+function leadership({ leaders, answers, advice }: Survey): Finding[] {
+  if (advice !== undefined)
+    return [{ check: 'servers', verdict: 'problem', message: 'none of them answers', advice }]
   if (leaders === 1) {
     const leader = answers.find(({ status }) => leads(status?.mode))!
     return [{ check: 'leader', verdict: 'ok', message: nameOf(leader.member) }]
@@ -104,6 +106,7 @@ function leadership({ leaders, answers }: Survey): Finding[] {
 
 function quorum({ voters, votersUp, quorum: needed }: Survey): Finding[] {
   if (voters <= 1) return []
+  if (votersUp === 0) return []
   const message = `${votersUp} of ${voters} voters answer, ${needed} are needed`
   if (votersUp < needed) return [{ check: 'quorum', verdict: 'problem', message }]
   if (votersUp > needed) return [{ check: 'quorum', verdict: 'ok', message }]

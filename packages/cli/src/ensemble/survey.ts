@@ -1,4 +1,6 @@
 import type { ConnectionSettings } from '../connection/settings.ts'
+import { tlsAdvice } from '../connection/tls-advice.ts'
+import { elsewhere } from '../framework/describe-error.ts'
 import { askOptions } from './ask-options.ts'
 import { namedMembers, readMembers, type Members } from './members.ts'
 import { askMembers, type Answered } from './server-status.ts'
@@ -16,6 +18,8 @@ export interface Survey {
   readonly leaders: number
   /** Why the members are those of the connection string only. */
   readonly memberProblem: string | undefined
+  /** What to try if no member answers; undefined if one does. */
+  readonly advice: string | undefined
 }
 
 /**
@@ -25,11 +29,13 @@ export interface Survey {
 export async function survey(settings: ConnectionSettings, signal: AbortSignal): Promise<Survey> {
   let found: Members
   let memberProblem: string | undefined
+  let tlsHint: string | undefined
   try {
     found = await readMembers(settings, signal)
   } catch (error) {
     signal.throwIfAborted()
     memberProblem = (error as Error).message
+    tlsHint = tlsAdvice((error as Error).cause)
     found = { members: namedMembers(settings), version: undefined, text: '' }
   }
   const answers = await askMembers(found.members, await askOptions(settings, signal))
@@ -45,6 +51,7 @@ export async function survey(settings: ConnectionSettings, signal: AbortSignal):
     votersUp: voters.filter(({ status }) => status !== undefined).length,
     leaders: answers.filter(({ status }) => leads(status?.mode)).length,
     memberProblem,
+    advice: answers.some(({ status }) => status !== undefined) ? undefined : (tlsHint ?? elsewhere),
   }
 }
 

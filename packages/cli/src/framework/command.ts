@@ -26,6 +26,8 @@ export interface Option {
   readonly short?: string
   /** May be given several times; the value is a list. */
   readonly many?: boolean
+  /** Of an `integer`; 0 by default. */
+  readonly min?: number
   /** The only values that are allowed. */
   readonly choices?: readonly string[]
   /** How its value is called in the help; `FILE`. */

@@ -83,6 +83,8 @@ const advices: Readonly<Record<string, Advice>> = {
     exitCode: exitCodes.notAllowed,
     hint: () => 'set reconfigEnabled=true in zoo.cfg of every member',
   },
+  // Of a path, for example.
+  badArguments: { exitCode: exitCodes.usage },
   timeout: { exitCode: exitCodes.unavailable, hint: () => elsewhere },
   connectionLoss: { exitCode: exitCodes.unavailable, hint: () => elsewhere },
   sessionExpired: { exitCode: exitCodes.unavailable },

@@ -5,10 +5,10 @@ export interface Io {
   readonly stdin: Readable & { readonly isTTY?: boolean }
   readonly stdout: Writable & {
     readonly isTTY?: boolean
-    readonly columns?: number
+    readonly columns?: number | undefined
     readonly rows?: number
   }
-  readonly stderr: Writable & { readonly isTTY?: boolean; readonly columns?: number }
+  readonly stderr: Writable & { readonly isTTY?: boolean; readonly columns?: number | undefined }
   readonly env: Readonly<Record<string, string | undefined>>
 }
 

@@ -70,8 +70,14 @@ function parseWords(options: Options, words: readonly string[]) {
     return parseArgs({ args: [...words], options: config, allowPositionals: true })
   } catch (error) {
     const { message, code } = error as Error & { code?: string }
-    if (code !== 'ERR_PARSE_ARGS_UNKNOWN_OPTION') throw new UsageError(plainMessage(message))
     const [, option = ''] = /'(-[^']*)'/.exec(message) ?? []
+    if (message.includes('argument is ambiguous')) throw beginsWithDash(option, config)
+    if (code !== 'ERR_PARSE_ARGS_UNKNOWN_OPTION') throw new UsageError(plainMessage(message))
+    if (/^-\d/.test(option))
+      throw new UsageError(
+        `unknown option ${option}`,
+        `an argument that begins with - follows --, as in \`-- ${words.find((word) => word.startsWith(option))}\``,
+      )
     const near = nearest(
       option,
       Object.keys(options).map((key) => `--${kebab(key)}`),
@@ -83,13 +89,27 @@ function parseWords(options: Options, words: readonly string[]) {
   }
 }
 
+/** `-n -1`: the value of an option that looks like an option itself. */
+function beginsWithDash(
+  option: string,
+  known: NonNullable<ParseArgsConfig['options']>,
+): UsageError {
+  const [name = option] =
+    Object.entries(known).find(([, { short }]) => `-${short}` === option) ?? []
+  const long = `--${name.replace(/^--/, '')}`
+  return new UsageError(
+    `${option} needs a value`,
+    `one that begins with - follows =, as in \`${long}=-x\``,
+  )
+}
+
 /** Node's sentences end in advice about `--` that only helps sometimes. */
 function plainMessage(message: string): string {
   const [sentence = message] = message.split(/\.\s|\n/)
   return sentence.replace(/^Option/, 'option').replace(/ <value>/, '')
 }
 
-function valueOf(name: string, { type, choices }: Option, given: unknown): unknown {
+function valueOf(name: string, { type, choices, min = 0 }: Option, given: unknown): unknown {
   if (typeof given !== 'string') return given
   if (choices !== undefined && !choices.includes(given))
     throw new UsageError(
@@ -97,7 +117,7 @@ function valueOf(name: string, { type, choices }: Option, given: unknown): unkno
     )
   switch (type) {
     case 'integer':
-      return parseInteger(name, given)
+      return parseInteger(name, given, min)
     case 'duration':
       return parseDuration(name, given)
     case 'size':

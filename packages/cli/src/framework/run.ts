@@ -131,7 +131,9 @@ async function showHelp(
   const { chooseStyle } = await import('../output/style.ts')
   const stream = isMistake ? io.stderr : io.stdout
   const style = chooseStyle(stream.isTTY === true, undefined, io.env)
-  stream.write(await helpFor(table, words, style, { isInShell: client !== undefined }))
+  const isInShell = client !== undefined
+  const columns = stream.isTTY === true ? stream.columns : undefined
+  stream.write(await helpFor(table, words, style, { isInShell, columns }))
   return isMistake ? exitCodes.usage : exitCodes.ok
 }
 
@@ -213,8 +215,10 @@ function onInterrupt(): { readonly signal: AbortSignal; stop(): void } {
   const controller = new AbortController()
   // One listener for each request in flight is no leak.
   setMaxListeners(0, controller.signal)
-  const abort = (): void => {
+  const abort = (name: NodeJS.Signals): void => {
     if (controller.signal.aborted) process.exit(exitCodes.interrupted)
+    // The terminal has printed ^C; what follows begins a line of its own.
+    if (name === 'SIGINT' && process.stderr.isTTY) process.stderr.write('\n')
     controller.abort()
   }
   const names = ['SIGINT', 'SIGTERM'] as const

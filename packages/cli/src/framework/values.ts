@@ -10,10 +10,11 @@ const durationUnits: Readonly<Record<string, number>> = {
 
 const sizeUnits: Readonly<Record<string, number>> = { '': 1, k: 1024, m: 1024 ** 2, g: 1024 ** 3 }
 
-export function parseInteger(name: string, text: string): number {
+export function parseInteger(name: string, text: string, min = -Infinity): number {
   const value = Number(text)
   if (!/^-?\d+$/.test(text) || !Number.isSafeInteger(value))
     throw new UsageError(`${name} is a whole number, not '${text}'`)
+  if (value < min) throw new UsageError(`${name} is at least ${min}, not ${text}`)
   return value
 }
 

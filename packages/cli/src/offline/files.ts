@@ -1,4 +1,4 @@
-import { existsSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { logsAmong, snapshotsAmong, type StoredFile } from '@zabra/core'
 import { NodeDisk } from '@zabra/server'
@@ -36,8 +36,20 @@ async function find(path: string, what: string, among: typeof logsAmong): Promis
   const inner = join(absolute, 'version-2')
   const directory = existsSync(inner) ? inner : absolute
   const files = among(await disk.list(directory))
-  if (files.length === 0) throw missing(`there is no ${what} in ${directory}`)
+  if (files.length === 0) throw missing(`there is no ${what} in ${directory}`, near(absolute))
   return { directory, files }
+}
+
+/** Where a data directory is, if people named a folder above it. */
+function near(directory: string): string {
+  const found = readdirSync(directory, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => join(directory, name))
+    .flatMap((folder) => [folder, join(folder, 'data')])
+    .filter((folder) => existsSync(join(folder, 'version-2')))
+  return found.length === 0
+    ? 'name a file, or a data directory: dataDir or dataLogDir in zoo.cfg, which has a folder version-2'
+    : `there is a data directory in ${found.join(', ')}`
 }
 
 function missing(message: string, hint?: string): CommandError {

@@ -24,9 +24,9 @@ function overview(style: Style): string {
     for (const [name, { summary }] of own) parts.push(`  ${name.padEnd(22)}${summary}\n`)
   }
   parts.push(
-    '\n`help COMMAND` shows flags and examples. Tab completes commands and paths. Ctrl-R searches the\n' +
-      'history. Ctrl-C stops a command,\n' +
-      'Ctrl-D or `quit` leaves. Words with blanks stand between quotes.\n',
+    '\n`help COMMAND` shows flags and examples. Tab completes commands and paths.\n' +
+      'Ctrl-R searches the history. Ctrl-C stops a command, Ctrl-D or `quit` leaves.\n' +
+      'Words with blanks stand between quotes.\n',
   )
   return parts.join('')
 }

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import type { Client } from '@zabra/client'
 import { openClient } from '../connection/connect.ts'
 import { connectionSettings } from '../connection/settings.ts'
@@ -34,7 +35,8 @@ const done = async (): Promise<void> => {}
 
 export async function openLocation(text: string, invocation: Invocation): Promise<Location> {
   const { connect, io, options, signal } = invocation
-  if (text.startsWith('/'))
+  if (text.startsWith('/')) {
+    noteFile(text, invocation)
     return {
       type: 'live',
       label: text,
@@ -43,6 +45,7 @@ export async function openLocation(text: string, invocation: Invocation): Promis
       isOwn: true,
       close: done,
     }
+  }
   const url = /^(zks?:\/\/[^/?]+)(\/[^?]*)?(\?.*)?$/.exec(text)
   const named = /^([\w.-]+):(\/.*)$/.exec(text)
   if (text.startsWith('file:') || text === '-' || (url === null && named === null)) {
@@ -67,6 +70,12 @@ export async function openLocation(text: string, invocation: Invocation): Promis
     isOwn: false,
     close: () => client.close(),
   }
+}
+
+/** `/tmp/app.yaml` names a node; people may mean the file. */
+function noteFile(text: string, { out }: Invocation): void {
+  if (/\.(?:ya?ml|jsonl?)$/.test(text) && existsSync(text))
+    out.note(`${text} means a node; the file of this name is file:${text}`)
 }
 
 /** One that nodes can be written to. */

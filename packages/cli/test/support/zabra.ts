@@ -15,6 +15,8 @@ export interface CallOptions {
   readonly signal?: AbortSignal
   /** As if stdout were a terminal. */
   readonly isTerminal?: boolean
+  /** The width of that terminal. */
+  readonly columns?: number
 }
 
 /** A command of zabra in this process, as it behaves with a pipe: `await zabra('ls', '/')`. */
@@ -25,7 +27,7 @@ export function zabraFor(servers: string, env: Readonly<Record<string, string>> 
   return async (...given) => {
     const words = given.filter((one) => typeof one === 'string')
     const options = given.find((one) => typeof one === 'object') ?? {}
-    const stdout = new Collector(options.isTerminal)
+    const stdout = new Collector(options.isTerminal, options.columns)
     const stderr = new Collector()
     const stdin = new PassThrough()
     stdin.end(options.stdin ?? '')
@@ -48,11 +50,13 @@ export function zabraFor(servers: string, env: Readonly<Record<string, string>> 
 
 class Collector extends Writable {
   readonly isTTY: boolean
+  readonly columns: number | undefined
   private readonly chunks: Buffer[] = []
 
-  constructor(isTTY = false) {
+  constructor(isTTY = false, columns?: number) {
     super()
     this.isTTY = isTTY
+    this.columns = columns
   }
 
   get text(): string {

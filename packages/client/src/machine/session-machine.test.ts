@@ -129,6 +129,19 @@ test('the first attempt is immediate, and begins with a handshake', () => {
   expect(world.greeting).toMatchObject({ sessionId: 0n, timeOut: timeoutMs, readOnly: true })
 })
 
+test('silent servers share the time of a program for its first connection', () => {
+  const world = new World({ connectMs: 1500 })
+  world.open()
+  world.news()
+  world.passUntil(1200)
+  expect(world.news()).toEqual([
+    '500 drop',
+    '510 open b',
+    '1010 drop',
+    expect.stringMatching(/^10\d\d open c$/),
+  ])
+})
+
 test('a heartbeat follows a third of the timeout without a request', () => {
   const world = new World()
   world.connect()

@@ -23,6 +23,8 @@ export interface SessionSettings {
   /** Whether a new session is made after one has expired. */
   readonly renews: boolean
   readonly resume?: ResumableSession | undefined
+  /** The first connection should take no longer than this, even if all servers but one are silent. */
+  readonly connectMs?: number | undefined
 }
 
 /** The parts of its driver that the machine needs. */
@@ -323,7 +325,9 @@ export class SessionMachine implements FrameSink {
     this.phase = 'opening'
     const { timeoutMs } = this.session ?? this.settings
     const { count, rounds } = this.rotation
-    const patienceMsMax = (timeoutMs * 2) / 3
+    // A program gives up after `connectMs`, so each server must have its turn before that.
+    const connectMs = this.session === undefined ? (this.settings.connectMs ?? Infinity) : Infinity
+    const patienceMsMax = Math.min((timeoutMs * 2) / 3, connectMs)
     // If all servers were too slow, a short patience would never reach any of them.
     const patienceMs = Math.max(attemptMsMin, patienceMsMax / count) * (1 + rounds)
     this.phaseEndsAtMs = nowMs + Math.max(attemptMsMin, Math.min(patienceMs, patienceMsMax))

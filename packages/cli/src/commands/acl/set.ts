@@ -25,6 +25,7 @@ export const command = defineCommand({
     },
   },
   details: `password:USER:PASSWORD:PERMISSIONS becomes the digest entry of a user; the hash is computed locally.
+
 auth::PERMISSIONS means the identities of this connection (--auth).`,
   examples: [
     [

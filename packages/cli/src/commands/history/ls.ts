@@ -15,7 +15,7 @@ export const command = defineCommand({
     kind: { type: 'text', many: true, choices: kinds, help: 'changes of this kind' },
     from: { type: 'text', value: 'ZXID|TIME', help: 'from this zxid (0x...) or time on' },
     to: { type: 'text', value: 'ZXID|TIME', help: 'up to this zxid or time' },
-    limit: { type: 'integer', short: 'n', help: 'show at most this many (100)' },
+    limit: { type: 'integer', min: 1, short: 'n', help: 'show at most this many (100)' },
     oldest: { type: 'flag', help: 'show the oldest first' },
     data: { type: 'flag', help: 'with the data of nodes' },
     ...sourceOptions,

@@ -8,7 +8,7 @@ import { cleanPath } from '../../node/paths.ts'
 export const command = defineCommand({
   arguments: { path: { kind: 'path', help: 'the node' } },
   options: {
-    limit: { type: 'integer', short: 'n', help: 'show at most this many (20)' },
+    limit: { type: 'integer', min: 1, short: 'n', help: 'show at most this many (20)' },
     data: { type: 'flag', help: 'with the data of each' },
     ...sourceOptions,
   },

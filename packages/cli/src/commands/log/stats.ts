@@ -10,8 +10,8 @@ export const command = defineCommand({
   arguments: { file: { kind: 'file', help: 'a log, or a data directory of zabra or Apache' } },
   options: {
     ...filterOptions,
-    depth: { type: 'integer', help: 'count paths up to this depth (2)' },
-    top: { type: 'integer', help: 'how many paths and sessions to show (10)' },
+    depth: { type: 'integer', min: 1, help: 'count paths up to this depth (2)' },
+    top: { type: 'integer', min: 1, help: 'how many paths and sessions to show (10)' },
   },
   offline: true,
   details: 'Shows number and size of writes by operation, by path and by session.',

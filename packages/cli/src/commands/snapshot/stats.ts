@@ -9,7 +9,7 @@ export const command = defineCommand({
   arguments: {
     path: { kind: 'file', help: 'a snapshot, or a data directory for its newest snapshot' },
   },
-  options: { top: { type: 'integer', help: 'number of largest nodes to show (10)' } },
+  options: { top: { type: 'integer', min: 1, help: 'number of largest nodes to show (10)' } },
   offline: true,
   examples: [['zabra snapshot stats /var/lib/zookeeper', 'the contents of the tree in numbers']],
   async run({ args, options, out, signal }) {

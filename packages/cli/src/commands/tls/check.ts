@@ -7,6 +7,8 @@ import {
   servedCertificates,
 } from '@zabra/server'
 import { defineCommand } from '../../framework/command.ts'
+import { speaksPlain } from '../../connection/tls-advice.ts'
+import { networkReason } from '../../ensemble/network-reason.ts'
 import { CommandError } from '../../framework/errors.ts'
 import { exitCodes } from '../../framework/exit-codes.ts'
 
@@ -33,7 +35,14 @@ what is wrong. For a running server, it reports the certificate in use. Exit cod
         Number(port),
         timeoutMs,
       ).catch((cause: Error) => {
-        throw new CommandError(`${target}: ${cause.message}`, { cause })
+        throw new CommandError(`${target}: ${networkReason(cause)}`, {
+          code: 'unreachable',
+          exitCode: exitCodes.unavailable,
+          hint: speaksPlain(cause)
+            ? 'the port seems to speak no TLS; secureClientPort in its zoo.cfg names the one that does'
+            : undefined,
+          cause,
+        })
       })
       const isExpired = served.chain.some(({ validUntil }) => validUntil.getTime() < Date.now())
       if (out.json) await out.data(served)

@@ -17,7 +17,7 @@ export const command = defineCommand({
       help: 'a server, and its host names and addresses (by default its name)',
     },
     client: { type: 'text', many: true, value: 'NAME', help: 'a client, CN=NAME in ACLs' },
-    days: { type: 'integer', help: `how long certificates are valid (${defaultDays})` },
+    days: { type: 'integer', min: 1, help: `how long certificates are valid (${defaultDays})` },
     organization: { type: 'text', help: 'the O of every name (zabra)' },
     renew: { type: 'flag', help: 'replace existing certificates of the named servers and clients' },
   },

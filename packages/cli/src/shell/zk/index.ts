@@ -2,12 +2,12 @@ import { addauth, getAcl, setAcl, whoami } from './acl.ts'
 import { config, reconfig } from './members.ts'
 import { delquota, listquota, setquota } from './quota.ts'
 import { get, getAllChildrenNumber, getEphemerals, ls, stat, sync } from './read.ts'
-import { close, connect, history, quit, redo, version } from './session.ts'
+import { close, connect, exit, history, quit, redo, version } from './session.ts'
 import { addWatch, printwatches, removewatches } from './watch.ts'
 import { create, deleteall, remove, set } from './write.ts'
 import type { ZkCommand } from './zk-command.ts'
 
-/** Every command of zkCli.sh 3.9. */
+/** Every command of zkCli.sh 3.9, and `exit`. */
 export const zkCommands: Readonly<Record<string, ZkCommand>> = {
   addWatch,
   addauth,
@@ -18,6 +18,7 @@ export const zkCommands: Readonly<Record<string, ZkCommand>> = {
   delete: remove,
   deleteall,
   delquota,
+  exit,
   get,
   getAcl,
   getAllChildrenNumber,

@@ -60,6 +60,13 @@ export const quit: ZkCommand = {
   },
 }
 
+/** What people type who come from other shells. */
+export const exit: ZkCommand = {
+  ...quit,
+  summary: 'The same as quit, for habits of other shells',
+  examples: ['exit'],
+}
+
 export const version: ZkCommand = {
   usage: '',
   summary: 'Print the version of this shell',
