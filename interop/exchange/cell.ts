@@ -128,8 +128,8 @@ class Trip implements Outcome {
   }
 
   /**
-   * Its own kind of server then determines the content, on a copy. False if it cannot: Apache does
-   * not start if it was killed between the creation of a log and the writing of its header.
+   * Its own kind of server then determines the content, on a copy. False if it cannot: Apache 3.6
+   * does not start if it was killed between the creation of a log and the writing of its header.
    */
   private async killMidway(command: ServerCommand, isLast: boolean): Promise<boolean> {
     const host = this.host!
