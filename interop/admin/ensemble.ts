@@ -9,6 +9,7 @@ export type Role = (typeof roles)[number]
 
 const commonCfg = `
 ${testCfg}
+maxSessionTimeout=600000
 admin.serverAddress=${loopback}
 admin.rateLimiterIntervalInMS=0
 ${superUserCfg}
@@ -70,8 +71,9 @@ export class AdminEnsemble {
     await this.ensemble.untilServing()
   }
 
+  /** The session sends no pings, and must last until everything is compared. */
   connect({ port }: EnsembleServer): Promise<RawClient> {
-    return RawClient.connect(port)
+    return RawClient.connect(port, { timeoutMs: 600_000 })
   }
 
   async dispose(): Promise<void> {

@@ -9,6 +9,9 @@ import { ephemeralsAmiss, fill, type LeftSession } from './fill.ts'
 import { Host, type HostOptions } from './host.ts'
 import { differences, type Tree } from './tree.ts'
 
+/** How often a directory is written that the server that wrote it cannot read. */
+const attemptsMax = 3
+
 /** How the content of a directory is produced. */
 export interface Case {
   readonly name: string
@@ -79,10 +82,15 @@ class Trip implements Outcome {
   }
 
   async write(command: ServerCommand): Promise<void> {
-    this.host = await Host.start(command, this.options)
-    await this.writeAs('/first')
-    if (this.what.midway === true) await this.killMidway(command)
-    else await this.remember()
+    for (let attempt = 1; ; attempt++) {
+      this.host = await Host.start(command, this.options)
+      await this.writeAs('/first')
+      if (this.what.midway !== true) return this.remember()
+      const isReadable = await this.killMidway(command, attempt === attemptsMax)
+      if (isReadable) return
+      this.sessions.splice(0)
+      rmSync(join(this.options.folder, 'data', 'version-2'), { recursive: true })
+    }
   }
 
   /** Starts the next server on the directory, compares, and lets it write. */
@@ -119,8 +127,11 @@ class Trip implements Outcome {
     this.host = undefined
   }
 
-  /** Its own kind of server then determines the content, on a copy. */
-  private async killMidway(command: ServerCommand): Promise<void> {
+  /**
+   * Its own kind of server then determines the content, on a copy. False if it cannot: Apache 3.6
+   * does not start if it was killed between the creation of a log and the writing of its header.
+   */
+  private async killMidway(command: ServerCommand, isLast: boolean): Promise<boolean> {
     const host = this.host!
     const client = await RawClient.connect(host.port)
     const writes = Array.from({ length: 3000 }, (_, i) => {
@@ -136,6 +147,10 @@ class Trip implements Outcome {
     try {
       this.host = await Host.start(command, { ...this.options, folder: copy })
       await this.remember()
+      return true
+    } catch (error) {
+      if (isLast || !String(error).includes('java.io.EOFException')) throw error
+      return false
     } finally {
       rmSync(copy, { recursive: true, force: true })
     }

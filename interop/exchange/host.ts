@@ -32,7 +32,12 @@ export class Host {
 
   static async start(command: ServerCommand, options: HostOptions): Promise<Host> {
     const host = new Host(command, options)
-    await host.server.start()
+    try {
+      await host.server.start()
+    } catch (error) {
+      await host.server.dispose()
+      throw error
+    }
     return host
   }
 

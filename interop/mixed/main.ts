@@ -2,12 +2,14 @@
  * Ensembles of Apache ZooKeeper and zabra together.
  *
  *     npm run test:mixed -- [--release 3.9]... [--role leader]... [--sync TRUNC]... [--client zabra]...
+ *     npm run test:mixed -- --role sync-reads [--release 3.9]... [--rounds 10]
  *
  * Every cell of the table is a separate ensemble of three servers; `cell.ts` shows what is done in
- * each, `synchronise.ts` how a learner gets into each situation. Two are separate:
+ * each, `synchronise.ts` how a learner gets into each situation. Three are separate:
  * `observer-master`, three voters of one kind with an observer of the other
- * (`observer-masters.ts`), and `hand-over`, in which zabra hands over to an Apache leader
- * (`hand-over.ts`).
+ * (`observer-masters.ts`), `hand-over`, in which zabra hands over to an Apache leader
+ * (`hand-over.ts`), and `sync-reads`, in which clients read after a sync, also from a leader that
+ * was replaced without knowing it, `--rounds` times in each way (`sync-reads.ts`).
  */
 import { parseArgs } from 'node:util'
 import { findApache, type ApacheRelease } from '../src/apache.ts'
@@ -18,6 +20,7 @@ import { runCell, type Cell, type Role } from './cell.ts'
 import type { Kind, Sync } from './ensemble.ts'
 import { handOver } from './hand-over.ts'
 import { observeFollowers } from './observer-masters.ts'
+import { syncReads, syncReadsHead } from './sync-reads.ts'
 
 const { values } = parseArgs({
   options: {
@@ -25,10 +28,11 @@ const { values } = parseArgs({
     role: {
       type: 'string',
       multiple: true,
-      default: ['follower', 'leader', 'observer', 'observer-master', 'hand-over'],
+      default: ['follower', 'leader', 'observer', 'observer-master', 'hand-over', 'sync-reads'],
     },
     sync: { type: 'string', multiple: true, default: ['DIFF', 'TRUNC', 'SNAP'] },
     client: { type: 'string', multiple: true, default: ['zabra', 'apache'] },
+    rounds: { type: 'string', default: '10' },
   },
 })
 const releases = values.release as ApacheRelease[]
@@ -40,6 +44,8 @@ const totals = { passed: 0, failed: 0, nodes: 0, digests: 0, moves: 0 }
 const reasons: string[] = []
 const missing: string[] = []
 const rows: string[][] = [['', ...clients.map((kind) => `client on ${kind}`)]]
+const syncRows: string[][] = []
+const latencyRows: string[][] = []
 for (const release of releases) {
   const apache = await findApache(release)
   if (!apache.ok) {
@@ -61,13 +67,20 @@ for (const release of releases) {
   if (values.role.includes('hand-over')) {
     reckon(`zabra hands over to ${command.name}`, await handOver(command))
   }
+  if (values.role.includes('sync-reads')) await playSyncReads(command)
 }
 
-console.log(`\n${textTable(rows)}\n`)
+if (rows.length > 1) console.log(`\n${textTable(rows)}\n`)
+if (syncRows.length > 0) {
+  console.log(`\n${textTable([['reads after a sync', ...syncReadsHead], ...syncRows])}\n`)
+  console.log(`${textTable([['median of a sync', '', '', ''], ...latencyRows])}\n`)
+}
 for (const reason of reasons) console.log(reason)
 for (const reason of missing) console.log(`!!! NOT RUN: ${reason}`)
 const { passed, failed, nodes, digests, moves } = totals
-console.log(`${nodes} nodes and ${digests} digests compared, sessions moved ${moves} times`)
+if (nodes > 0) {
+  console.log(`${nodes} nodes and ${digests} digests compared, sessions moved ${moves} times`)
+}
 console.log(`${passed} passed, ${failed} failed`)
 // A run without Apache proves nothing.
 process.exitCode = failed > 0 || passed === 0 || missing.length > 0 ? 1 : 0
@@ -82,6 +95,16 @@ async function playObserverMasters(apache: ReturnType<typeof apacheCommand>): Pr
     row.push(reckon(where, problems) ? 'ok' : 'FAIL')
   }
   rows.push(row)
+}
+
+async function playSyncReads(apache: ReturnType<typeof apacheCommand>): Promise<void> {
+  for await (const outcome of syncReads(apache, Number(values.rounds))) {
+    const { name, problems, counts, latencies } = outcome
+    const where = `${apache.name}, ${name}`
+    reckon(where, problems)
+    syncRows.push([where, ...syncReadsHead.map((_, column) => counts[column] ?? '')])
+    if (latencies !== undefined) latencyRows.push([where, ...latencies])
+  }
 }
 
 function reckon(where: string, problems: readonly string[]): boolean {

@@ -33,13 +33,19 @@ export interface EnsembleOptions extends Pick<
    * The addresses of the ports between servers; 127.0.0.1 by default. Clients connect to 127.0.0.1.
    */
   readonly peerHosts?: readonly string[]
+  /** The ports at which a server reaches another; undefined stands for the other's own ports. */
+  readonly portsSeen?: (from: EnsembleServer, to: EnsembleServer) => PeerPorts | undefined
   /** The parent of each server's folder; temporary folders by default. */
   readonly dir?: string
 }
 
-interface Ports {
+/** The ports for other servers. */
+export interface PeerPorts {
   readonly quorum: number
   readonly election: number
+}
+
+interface Ports extends PeerPorts {
   readonly client: number
   readonly spare: number
 }
@@ -83,8 +89,12 @@ export class EnsembleServer extends ManagedServer {
   line({
     role = 'participant',
     clientPort,
-  }: { readonly role?: Role; readonly clientPort?: number } = {}): string {
-    const { quorum, election } = this.ports
+    ports: { quorum, election } = this.ports,
+  }: {
+    readonly role?: Role
+    readonly clientPort?: number
+    readonly ports?: PeerPorts | undefined
+  } = {}): string {
     const clients = clientPort === undefined ? '' : `;${this.host}:${clientPort}`
     return `server.${this.id}=${this.peerHost}:${quorum}:${election}:${role}${clients}`
   }
@@ -152,11 +162,18 @@ export class Ensemble {
 
   /** The zoo.cfg of one server. */
   cfgFor(server: EnsembleServer, cfg = this.options.cfg): string {
-    const { cfgOf, observers = [], joining = [], namesClientPorts = false } = this.options
+    const {
+      cfgOf,
+      portsSeen,
+      observers = [],
+      joining = [],
+      namesClientPorts = false,
+    } = this.options
     const members = this.servers.filter((one) => one === server || !joining.includes(one.id))
     const lines = members.map((one) => {
       const role = observers.includes(one.id) ? 'observer' : 'participant'
-      return one.line({ role, ...(namesClientPorts ? { clientPort: one.ports.client } : {}) })
+      const clients = namesClientPorts ? { clientPort: one.ports.client } : {}
+      return one.line({ role, ports: portsSeen?.(server, one), ...clients })
     })
     // A single server is not an ensemble.
     return [cfg, cfgOf?.(server) ?? '', ...(this.servers.length > 1 ? lines : [])].join('\n')

@@ -213,6 +213,11 @@ export class ManagedServer {
     while (this.running && !isStopped(child.pid)) await delay(5)
   }
 
+  /** Lets a stopped process continue (SIGCONT). */
+  thaw(): void {
+    if (this.running && this.#child !== undefined) signalGroup(this.#child, 'SIGCONT')
+  }
+
   /** All output of the server, in all its runs. */
   get log(): string {
     return readFileSync(this.#logFile, 'utf8')

@@ -1,3 +1,4 @@
+import { createSocket } from 'node:dgram'
 import { createServer } from 'node:net'
 
 /**
@@ -10,7 +11,7 @@ const last = 32_000
 
 const given = new Set<number>()
 
-/** Unused loopback ports that this process has not returned before. */
+/** Unused loopback ports that no process that runs has got from here. */
 export async function freePorts(count: number): Promise<number[]> {
   const ports: number[] = []
   for (let tries = 0; ports.length < count; tries++) {
@@ -19,9 +20,26 @@ export async function freePorts(count: number): Promise<number[]> {
     const port = first + Math.floor(Math.random() * (last - first))
     if (given.has(port)) continue
     given.add(port)
-    if (await isFree(port)) ports.push(port)
+    if ((await reserve(port)) && (await isFree(port))) ports.push(port)
   }
   return ports
+}
+
+/**
+ * Reserves a port among all processes that use this function, until this process ends. A server
+ * opens its port some time later, and closes it while it restarts; if another process took it
+ * meanwhile, one test would talk to the servers of the other. The UDP port with the same number is
+ * the sign, because nothing else here uses UDP, and the system releases it.
+ */
+function reserve(port: number): Promise<boolean> {
+  const socket = createSocket('udp4').unref()
+  return new Promise((resolve) => {
+    socket.once('error', () => {
+      socket.close()
+      resolve(false)
+    })
+    socket.bind({ port, address: '127.0.0.1', exclusive: true }, () => resolve(true))
+  })
 }
 
 function isFree(port: number): Promise<boolean> {

@@ -217,7 +217,10 @@ export class EnsembleProcesses {
   /** How often a leader synchronized another server in each way, according to the logs. */
   get synchronisations(): Record<'diff' | 'trunc' | 'snap', number> {
     const said = this.ids.map((id) => this.logOf(id)).join('')
-    const count = (plan: string): number => said.split(`up to date (${plan})`).length - 1
+    const count = (plan: string): number =>
+      [...said.matchAll(/zab: synchronizing learner .*plan=(\w+)/g)].filter(
+        (one) => one[1] === plan,
+      ).length
     return { diff: count('diff'), trunc: count('trunc'), snap: count('snap') }
   }
 

@@ -21,6 +21,8 @@ export class LinkProxy {
   targetPort: number
   private readonly server: Server
   private readonly pairs = new Set<Pair>()
+  /** Connections to the target that nobody uses any more, without its knowledge. */
+  private readonly stranded = new Set<Socket>()
   private readonly up: Lane = { isHeld: false, delayMs: 0 }
   private readonly down: Lane = { isHeld: false, delayMs: 0 }
   private isCut = false
@@ -59,6 +61,21 @@ export class LinkProxy {
       near.resetAndDestroy()
       far.resetAndDestroy()
     }
+    for (const far of this.stranded) far.resetAndDestroy()
+  }
+
+  /**
+   * Closes every connection for the side that dialed. The other side hears nothing more, as if the
+   * first one's machine had vanished; its connections are closed when the link is healed or reset.
+   */
+  strand(): void {
+    this.hold('up')
+    this.hold('down')
+    for (const { near, far } of this.pairs) {
+      this.stranded.add(far)
+      far.once('close', () => this.stranded.delete(far))
+      near.resetAndDestroy()
+    }
   }
 
   /** Holds back the bytes of one direction; they arrive when the link is healed. */
@@ -73,6 +90,7 @@ export class LinkProxy {
 
   heal(): void {
     this.isCut = false
+    for (const far of this.stranded) far.resetAndDestroy()
     for (const lane of [this.up, this.down]) {
       lane.isHeld = false
       lane.delayMs = 0
