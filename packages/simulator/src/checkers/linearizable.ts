@@ -37,7 +37,6 @@ interface Candidate {
   /** Infinity if there was no answer. */
   readonly returned: number
   readonly expected: Result | undefined
-  readonly isReading: boolean
   readonly hint: number
   /** The operation that must come before it, because the same client called it first. */
   after: Candidate | undefined
@@ -153,7 +152,6 @@ function candidatesOf(
       called: record.created,
       returned: answered ?? Infinity,
       expected: answered === undefined ? undefined : { err: 0 },
-      isReading: false,
       hint: timeline.sessions.get(session)?.to ?? Number.MAX_VALUE,
       after: undefined,
       index: 0,
@@ -178,7 +176,6 @@ function asCandidate(
     called,
     returned: returned ?? Infinity,
     expected: result,
-    isReading: !isWrite(request),
     hint:
       hints.get(`${session}#${xid}`) ??
       (zxid === undefined ? Number.MAX_VALUE : (timeline.placeOf(zxid) ?? 0) + 0.5),
@@ -282,20 +279,8 @@ function withChoices(
     return expected === undefined && hint < reached ? Number.MAX_VALUE : hint
   }
   const choices = choicesOf(candidates, configuration)
-  const free = choices.find((i) => isFree(candidates[i]!, configuration.tree))
-  if (free !== undefined) return { ...configuration, choices: [free] }
   choices.sort((a, b) => rank(a) - rank(b) || a - b)
   return { ...configuration, choices }
-}
-
-/**
- * Whether the operation changes nothing and gets its answer now. Then no other choice is needed: any
- * order in which it comes later is possible with it here, too.
- */
-function isFree({ expected, isReading, apply }: Candidate, tree: Tree): boolean {
-  if (expected === undefined || (!isReading && expected.err === 0)) return false
-  const after = apply(tree)
-  return after.tree === tree && isSameResult(after.result, expected, true)
 }
 
 /** The possible next operations: those called before the earliest answer that is still due. */
