@@ -11,6 +11,8 @@ const budgetMs = 20_000
 const ensembleBudgetMs = 10_000
 /** Only a run that never ends takes longer, also on a machine that does much else. */
 const patienceMs = 600_000
+/** As in `npm run sim:mutants`. */
+const seedsMax = 300
 
 async function expectGood(seed: number, servers?: number, isChanging?: boolean): Promise<void> {
   const { violations } = await run({ seed, servers, isChanging })
@@ -121,7 +123,7 @@ test.each(mutants.filter((_, i) => i % 5 === 0))(
   'caught: $name',
   async (mutant) => {
     let violations: readonly string[] = []
-    for (let seed = 1; seed <= 100 && violations.length === 0; seed++) {
+    for (let seed = 1; seed <= seedsMax && violations.length === 0; seed++) {
       violations = (await run({ seed, mutant })).violations
     }
     expect(violations).not.toEqual([])
