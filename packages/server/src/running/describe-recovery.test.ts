@@ -31,7 +31,6 @@ const events: readonly RecoveryEvent[] = [
   { type: 'unsyncedLost', file, problem: 'it ends too early' },
   { type: 'lossAccepted', file, problem: 'it ends too early', lastZxid: 26n },
   { type: 'leftoverRemoved', file },
-  { type: 'replacementFinished', file },
   { type: 'damageAccepted', file, keptAs: 'data/damaged.log.5', lastZxid: 26n },
 ]
 

@@ -51,10 +51,6 @@ export function describeRecovery(event: RecoveryEvent): LogEntry {
       })
     case 'snapshotDiffers':
       return warn('recovery: put snapshot aside, its tree is not the one of the log', { file })
-    case 'replacementFinished':
-      return info('recovery: removed files that a snapshot of the leader replaces, after a crash', {
-        file,
-      })
     case 'emptyLogRemoved':
       return info('recovery: removed empty log', {
         file,

@@ -60,8 +60,6 @@ export type RecoveryEvent =
   /** Put aside: the log says that the tree was another one. */
   | { readonly type: 'snapshotDiffers'; readonly file: string }
   | { readonly type: 'leftoverRemoved'; readonly file: string }
-  /** A crash had ended the replacement of all files by one snapshot. */
-  | { readonly type: 'replacementFinished'; readonly file: string }
   | {
       readonly type: 'damageAccepted'
       readonly file: string

@@ -23,7 +23,6 @@ import {
   refuseMixedDirectories,
   refuseWithoutSnapshot,
 } from './refusals.ts'
-import { finishForgetting } from '../disk/forget.ts'
 import { EndCheck } from './missing-end.ts'
 import { replayLogs } from './replay.ts'
 import { readExtent, writeExtent, type NotedExtent } from '../log/extent.ts'
@@ -102,9 +101,6 @@ export async function recover<T extends RecoveryTarget>(
   const { snapshotDir, logDir, trace = () => {} } = options
   await disk.makeDirectory(snapshotDir)
   await disk.makeDirectory(logDir)
-  if (await finishForgetting(disk, options)) {
-    trace({ type: 'replacementFinished', file: snapshotDir })
-  }
   const inSnapshotDir = await listIfThere(disk, snapshotDir)
   const inLogDir = snapshotDir === logDir ? inSnapshotDir : await listIfThere(disk, logDir)
   if (snapshotDir !== logDir) refuseMixedDirectories(options, inSnapshotDir, inLogDir)
