@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { ConnectionLostError, RawClient } from '../../packages/server/test/support/raw-client.ts'
 import type { Member } from './ensemble.ts'
 
-/** What a read after a sync showed. */
+/** The result of a read after a sync. */
 export type Seen = 'current' | 'stale' | 'refused' | 'lost'
 export type Tally = Record<Seen, number>
 
@@ -86,7 +86,7 @@ export class Traffic {
     })
   }
 
-  /** What the readers of a server have seen. */
+  /** The results of the readers of a server. */
   through(member: Member): Tally {
     return this.seen.get(member) ?? noneSeen()
   }

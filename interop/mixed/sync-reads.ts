@@ -67,7 +67,7 @@ interface Setting {
   /** The kind that leads before a leader is replaced. */
   readonly leader: Kind
   readonly confirms: boolean
-  /** What is expected of reads that are stale. */
+  /** Whether stale reads may or must occur. */
   readonly stale: 'forbidden' | 'allowed' | 'required'
 }
 

@@ -199,7 +199,7 @@ const roleTexts = {
   admin: 'administrator',
 } as const
 
-/** What a tab, a bookmark or the history of the browser says: what is shown, and of which servers. */
+/** The title of tabs, bookmarks and browser history: the view and its servers. */
 effect(() => {
   const { view, query } = place.value
   const session = query.get('id')

@@ -5,7 +5,7 @@ const saidMs = 2000
 
 interface Props {
   readonly text: string
-  /** What it copies, for screen readers. */
+  /** Names the copied text, for screen readers. */
   readonly label: string
 }
 

@@ -65,7 +65,7 @@ export function SignIn({ reason }: { readonly reason?: string }) {
   )
 }
 
-/** Who could not sign in tries the same way again. */
+/** After a failed sign-in, the form keeps the chosen way. */
 function wayOf(header: string | undefined): Way {
   if (header === 'x509') return 'certificate'
   return header?.startsWith('Bearer ') === true ? 'token' : 'password'

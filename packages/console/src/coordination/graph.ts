@@ -107,7 +107,7 @@ const lettersMax = 17
 const letterWidth = 7.5
 const sideMin = 104
 
-/** What an arrow says. */
+/** The label of an arrow. */
 export function textOf({ paths }: Pick<Arrow, 'paths'>): string {
   const text = paths.length === 1 ? paths[0]! : `${paths[0]} and ${paths.length - 1} more`
   return shortText(text, lettersMax)

@@ -1,4 +1,4 @@
-/** What is wrong in an ensemble, and what it could still lose. */
+/** The problems of an ensemble, and how many more servers it can lose. */
 import { countOf, msText } from '../format.ts'
 
 /** More transactions behind the leader than this stand out. */
